@@ -1,0 +1,66 @@
+# Every target sets up .venv by itself and rebuilds only what its sources ask for.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: demo test test-slow lint format bench sanitize clean FORCE
+
+## Train, evaluate and plot on data that comes with scikit-learn.
+demo: $(VENV)/built
+	$(BIN)/python examples/plot_first_ranking.py
+
+## All tests that finish within minutes, the doctests and the README's example.
+test: $(VENV)/built
+	$(BIN)/python -m pytest -m "not slow"
+
+## The longer checks: many more generated cases, Ctrl-C at ten million rows.
+test-slow: $(VENV)/built
+	$(BIN)/python -m pytest -m slow
+
+## Formatting, linting and types, all of them read-only.
+lint: $(VENV)/built $(VENV)/lint-tools
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/mypy
+
+format: $(VENV)/lint-tools
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(CPP)
+
+## Counting against np.argsort; with KERNELRANK_DATA also training on the papers' data.
+bench: $(VENV)/built
+	$(BIN)/python benchmarks/counting.py
+	$(BIN)/python benchmarks/training.py
+
+## The counting tests under the address and undefined-behaviour sanitizers.
+sanitize: $(VENV)/built
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DKERNELRANK_SANITIZE=ON \
+	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
+	$(BIN)/cmake --build build/sanitize
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/solvers/test_products.py -m "not slow"
+
+clean:
+	rm -rf build $(VENV) dist
+
+$(VENV)/tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install -q --group build --group test
+	touch $@
+
+$(VENV)/lint-tools: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group lint
+	touch $@
+
+# The package is installed in place: only C++ sources and new or removed modules need another build.
+$(VENV)/built: $(VENV)/tools $(VENV)/modules CMakeLists.txt $(CPP)
+	$(BIN)/python -m pip install -q --no-build-isolation --editable ".[plots]"
+	touch $@
+
+$(VENV)/modules: $(VENV)/tools FORCE
+	@find src -name '*.py' | sort > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@

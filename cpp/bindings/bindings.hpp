@@ -1,0 +1,59 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "kernelrank/parallel.hpp"
+
+namespace nb = nanobind;
+
+void bind_counting(nb::module_& module);
+void bind_products(nb::module_& module);
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> as_span(const Vector<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+inline void require(bool holds, const char* message) {
+  if (!holds) throw nb::value_error(message);
+}
+
+// Asks Python ten times a second whether a signal, such as Ctrl-C, has arrived.
+class SignalCancellation final : public kernelrank::Cancellation {
+ public:
+  void poll() override {
+    const auto now = std::chrono::steady_clock::now();
+    if (requested() || now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    const nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) {
+      raised_.emplace();  // takes the exception over
+      request();
+    }
+  }
+  // Runs `work` without the GIL and re-raises what the signal handler raised.
+  template <class Work>
+  void guard(Work&& work) {
+    try {
+      const nb::gil_scoped_release release;
+      work();
+    } catch (const kernelrank::Cancelled&) {
+      throw std::move(*raised_);
+    }
+  }
+
+ private:
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  std::optional<nb::python_error> raised_;
+};

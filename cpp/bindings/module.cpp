@@ -1,0 +1,10 @@
+// The compiled module: arrays become spans, the GIL is released, nothing else happens here.
+#include <nanobind/nanobind.h>
+
+#include "bindings.hpp"
+
+NB_MODULE(_core, module) {
+  module.doc() = "The compiled core of kernelrank.";
+  bind_counting(module);
+  bind_products(module);
+}

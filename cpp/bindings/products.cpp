@@ -1,0 +1,48 @@
+#include "kernelrank/products.hpp"
+
+#include "bindings.hpp"
+
+namespace {
+
+using kernelrank::Compressed;
+
+template <class Number, class Index>
+using Product = void (*)(const Compressed<Number, Index>&, const double*, double*, int, kernelrank::Cancellation&);
+
+// kGather: `v` is as long as a line; otherwise it has an element a line.
+template <bool kGather, class Number, class Index>
+void product(const Vector<Index>& starts, const Vector<Index>& indices, const Vector<Number>& numbers,
+             const Vector<double>& v, OutVector<double> out, int n_threads) {
+  require(starts.shape(0) >= 1, "starts must not be empty");
+  require(n_threads >= 1, "n_threads must be positive");
+  const Compressed<Number, Index> matrix{starts.shape(0) - 1, kGather ? v.shape(0) : out.shape(0), starts.data(),
+                                         indices.data(), numbers.data()};
+  require((kGather ? out.shape(0) : v.shape(0)) == matrix.n_lines, "the vectors do not fit the matrix");
+  const auto stored = static_cast<std::size_t>(matrix.starts[matrix.n_lines]);
+  require(indices.shape(0) >= stored && numbers.shape(0) >= stored, "the matrix is shorter than its starts say");
+  constexpr Product<Number, Index> kProduct =
+      kGather ? &kernelrank::gather_product<Number, Index> : &kernelrank::scatter_product<Number, Index>;
+  SignalCancellation cancel;
+  cancel.guard([&] { kProduct(matrix, v.data(), out.data(), n_threads, cancel); });
+}
+
+template <class Number, class Index>
+void bind(nb::module_& module) {
+  using namespace nb::literals;
+  const auto def = [&](const char* name, auto function, const char* doc) {
+    // noconvert: a silent copy of the matrix would be a bug.
+    module.def(name, function, "starts"_a.noconvert(), "indices"_a.noconvert(), "numbers"_a.noconvert(),
+               "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, doc);
+  };
+  def("gather_product", &product<true, Number, Index>, "out[line] = line . v for a compressed matrix.");
+  def("scatter_product", &product<false, Number, Index>, "out = sum of v[line] * line for a compressed matrix.");
+}
+
+}  // namespace
+
+void bind_products(nb::module_& module) {
+  bind<float, std::int32_t>(module);
+  bind<float, std::int64_t>(module);
+  bind<double, std::int32_t>(module);
+  bind<double, std::int64_t>(module);
+}

@@ -1,0 +1,104 @@
+// What never changes while scores do: which rows can be compared, and how they are ordered by utility.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "kernelrank/buffer.hpp"
+#include "kernelrank/parallel.hpp"
+#include "kernelrank/sorting.hpp"
+
+namespace kernelrank {
+
+struct Workspace;
+
+// One query's part of the slots and levels below.
+struct Query {
+  std::size_t begin, size;               // slots
+  std::size_t first_level, n_levels;     // into level_starts; n_levels + 1 entries
+  bool distinct() const noexcept { return n_levels == size; }
+};
+
+// Utilities ranked once, to be counted against many score vectors.
+//
+//   slot   a row's position when rows are grouped by query (the row itself if they come grouped)
+//   place  a slot's position in its query's order of utility, 0 .. size-1; ties broken by row
+//   level  a slot's dense rank of utility in its query, 0 .. n_levels-1
+class Ranking {
+ public:
+  // `codes` holds each row's query, 0 .. n_queries-1; empty means one query.
+  // `weights` are finite and not negative; empty means one each.
+  Ranking(std::span<const double> utilities, std::span<const std::int32_t> codes, std::size_t n_queries,
+          std::span<const double> weights, int n_threads, Cancellation& cancel);
+  ~Ranking();
+
+  std::size_t n_rows() const noexcept { return n_rows_; }
+  std::span<const Query> queries() const noexcept { return queries_; }
+  bool weighted() const noexcept { return weighted_; }
+  bool grouped() const noexcept { return grouped_; }  // slot == row
+
+  const std::uint32_t* rows() const noexcept { return rows_.data(); }
+  const std::uint32_t* places(const Query& query) const noexcept { return places_.data() + query.begin; }
+  const std::uint32_t* levels(const Query& query) const noexcept { return levels_.data() + query.begin; }
+  const std::uint32_t* level_starts(const Query& query) const noexcept {
+    return level_starts_.data() + query.first_level;
+  }
+  const double* weights(const Query& query) const noexcept { return weights_.data() + query.begin; }
+
+  // Comparable pairs of each query (int64_t); with weights, the sum of w_i * w_j over them (double).
+  template <class Value>
+  std::span<const Value> pair_totals() const {
+    if (weighted_ != std::is_same_v<Value, double>) throw std::logic_error("only weighted pairs have a weight");
+    if constexpr (std::is_same_v<Value, double>) {
+      return pair_weights_;
+    } else {
+      return pair_counts_;
+    }
+  }
+
+  // Working memory is kept between calls; two calls at once get one each.
+  std::unique_ptr<Workspace> borrow_workspace() const;
+  void return_workspace(std::unique_ptr<Workspace> workspace) const;
+
+ private:
+  // Both read the query's records as sorted by utility.
+  void rank_query(Query& query, const Record* records);
+  void total_pairs(const Query& query, std::size_t index, const Record* records);
+
+  std::vector<Query> queries_;
+  std::size_t n_rows_;
+  bool grouped_ = true, weighted_ = false;
+  Buffer<std::uint32_t> rows_, places_, levels_, level_starts_;
+  Buffer<double> weights_;
+  std::vector<std::int64_t> pair_counts_;
+  std::vector<double> pair_weights_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+// Calls body(team, thread, query index) for every query: large queries with all members of
+// the team together, the others shared out among them as teams of one.
+template <class Body>
+void over_queries(Member& member, std::span<const Query> queries, std::size_t n_rows, Body&& body) {
+  constexpr std::size_t kLarge = std::size_t{1} << 16;
+  const bool may_join = member.size() > 1;
+  const Range mine = member.share(n_rows + 1);  // an empty query may begin at n_rows
+  Member alone = member.alone();
+  for (std::size_t index = 0; index < queries.size(); ++index) {
+    const Query& query = queries[index];
+    if (may_join && query.size >= kLarge) {
+      body(member, member.index(), index);
+    } else if (mine.begin <= query.begin && query.begin < mine.end) {
+      if ((index & 255) == 0 && alone.stop()) continue;
+      body(alone, member.index(), index);
+    }
+  }
+}
+
+}  // namespace kernelrank

@@ -1,0 +1,52 @@
+// Memory of a counting pass: 28 bytes a row (36 with weights, 8 more when queries are scattered).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernelrank/buffer.hpp"
+#include "kernelrank/rank_set.hpp"
+#include "kernelrank/red_black_tree.hpp"
+#include "kernelrank/sorting.hpp"
+
+namespace kernelrank {
+
+// c and d in order of score, and sums of c over fixed blocks of rows.
+template <class Count, class Sum>
+struct CountMemory {
+  Buffer<Count> c, d;
+  Buffer<Sum> partial_sums;
+};
+
+// What one thread needs for itself.
+struct ThreadMemory {
+  SortMemory sort;
+  RankSetMemory set;
+  Buffer<double> sums;
+  Buffer<std::uint32_t> level_counts;
+  Buffer<double> level_sums;
+  RedBlackTree<std::uint32_t>::Memory count_nodes;
+  RedBlackTree<double>::Memory sum_nodes;
+};
+
+struct Workspace {
+  void prepare(std::size_t n_threads) {
+    if (threads.size() < n_threads) threads.resize(n_threads);
+    if (team_size != n_threads) {
+      team_sort = TeamSortMemory(static_cast<int>(n_threads));
+      team_size = n_threads;
+    }
+  }
+
+  Buffer<Record> records;            // in order of score
+  Buffer<std::uint32_t> levels;      // in order of score
+  Buffer<double> scores;             // by slot, or (Method::pairs) by place
+  CountMemory<std::uint32_t, std::int64_t> counts;
+  CountMemory<double, double> sums;
+  Buffer<double> partial_inner;
+  std::vector<ThreadMemory> threads;
+  TeamSortMemory team_sort{1};
+  std::size_t team_size = 1;
+};
+
+}  // namespace kernelrank

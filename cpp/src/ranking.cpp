@@ -1,0 +1,119 @@
+#include "kernelrank/ranking.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernelrank/workspace.hpp"
+
+namespace kernelrank {
+
+Ranking::~Ranking() = default;
+
+Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t> codes, std::size_t n_queries,
+                 std::span<const double> weights, int n_threads, Cancellation& cancel)
+    : n_rows_(utilities.size()), weighted_(!weights.empty()) {
+  const std::size_t m = n_rows_;
+  // Rows grouped by query, in their own order inside each: a counting sort of the codes.
+  std::vector<std::size_t> starts(n_queries + 1, 0);
+  if (codes.empty()) {
+    starts.back() = m;
+  } else {
+    for (const auto code : codes) ++starts[static_cast<std::size_t>(code) + 1];
+    for (std::size_t q = 0; q < n_queries; ++q) starts[q + 1] += starts[q];
+    if (!std::is_sorted(codes.begin(), codes.end())) {
+      grouped_ = false;
+      std::uint32_t* rows = rows_.resize(m);
+      auto next = starts;
+      for (std::size_t row = 0; row < m; ++row) {
+        rows[next[static_cast<std::size_t>(codes[row])]++] = static_cast<std::uint32_t>(row);
+      }
+    }
+  }
+  queries_.resize(n_queries);
+  for (std::size_t q = 0; q < n_queries; ++q) {
+    queries_[q] = {starts[q], starts[q + 1] - starts[q], starts[q] + q, 0};
+  }
+  places_.resize(m);
+  levels_.resize(m);
+  level_starts_.resize(m + n_queries);
+  pair_counts_.resize(n_queries);
+
+  auto workspace = std::make_unique<Workspace>();
+  workspace->prepare(static_cast<std::size_t>(n_threads));
+  workspace->records.resize(m);
+  const auto by_slot = [&](std::span<const double> values, Buffer<double>& buffer) {
+    double* gathered = buffer.resize(m);
+    for (std::size_t slot = 0; slot < m; ++slot) gathered[slot] = values[grouped_ ? slot : rows_.data()[slot]];
+    return std::span<const double>(gathered, m);
+  };
+  const std::span<const double> values = grouped_ ? utilities : by_slot(utilities, workspace->scores);
+  if (weighted_) {
+    by_slot(weights, weights_);
+    pair_weights_.resize(n_queries);
+  }
+  run_team(n_threads, cancel, [&](Member& member) {
+    over_queries(member, queries_, m, [&](Member& team, int thread, std::size_t q) {
+      Query& query = queries_[q];
+      auto& sort = workspace->threads[static_cast<std::size_t>(thread)].sort;
+      Record* records = workspace->records.data() + query.begin;
+      sort_scores(team, workspace->team_sort, sort, values.subspan(query.begin, query.size), nullptr, records);
+      if (team.first() && !team.stop()) {
+        rank_query(query, records);
+        total_pairs(query, q, records);
+      }
+      team.wait();
+    });
+  });
+  return_workspace(std::move(workspace));
+}
+
+void Ranking::rank_query(Query& query, const Record* records) {
+  std::uint32_t* starts = level_starts_.data() + query.first_level;
+  std::uint32_t* places = places_.data() + query.begin;
+  std::uint32_t* levels = levels_.data() + query.begin;
+  std::size_t n_levels = 0;
+  for (std::size_t place = 0; place < query.size; ++place) {
+    const std::uint32_t slot = records[place].slot;
+    if (place == 0 || records[place - 1].score < records[place].score) {
+      starts[n_levels++] = static_cast<std::uint32_t>(place);
+    }
+    places[slot] = static_cast<std::uint32_t>(place);
+    levels[slot] = static_cast<std::uint32_t>(n_levels - 1);
+  }
+  starts[n_levels] = static_cast<std::uint32_t>(query.size);
+  query.n_levels = n_levels;
+}
+
+void Ranking::total_pairs(const Query& query, std::size_t index, const Record* records) {
+  const std::uint32_t* starts = level_starts(query);
+  std::int64_t pairs = 0;
+  double lower_weight = 0, weighted_pairs = 0;
+  for (std::size_t level = 0; level < query.n_levels; ++level) {
+    pairs += static_cast<std::int64_t>(starts[level]) * (starts[level + 1] - starts[level]);
+    if (weighted_) {
+      double weight = 0;
+      for (std::uint32_t place = starts[level]; place < starts[level + 1]; ++place) {
+        weight += weights(query)[records[place].slot];
+      }
+      weighted_pairs += lower_weight * weight;
+      lower_weight += weight;
+    }
+  }
+  pair_counts_[index] = pairs;
+  if (weighted_) pair_weights_[index] = weighted_pairs;
+}
+
+std::unique_ptr<Workspace> Ranking::borrow_workspace() const {
+  const std::scoped_lock lock(mutex_);
+  if (idle_.empty()) return std::make_unique<Workspace>();
+  auto workspace = std::move(idle_.back());
+  idle_.pop_back();
+  return workspace;
+}
+
+void Ranking::return_workspace(std::unique_ptr<Workspace> workspace) const {
+  const std::scoped_lock lock(mutex_);
+  idle_.push_back(std::move(workspace));
+}
+
+}  // namespace kernelrank

@@ -1,0 +1,60 @@
+"""Typed face of the compiled module."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Floats = NDArray[np.float64]
+
+class Ranking:
+    """Utilities ranked once, to be counted against many score vectors."""
+
+    def __init__(
+        self,
+        utilities: _Floats,
+        codes: NDArray[np.int32] | None,
+        n_queries: int,
+        weights: _Floats | None,
+        n_threads: int,
+    ) -> None: ...
+    # Results are int64 for a ranking without weights, float64 for one with.
+    def pair_totals(self, out: NDArray[Any]) -> None:
+        """Write the comparable pairs of each query, or their weight."""
+    def count(
+        self,
+        scores: _Floats,
+        c: NDArray[Any],
+        d: NDArray[Any],
+        violations: NDArray[Any],
+        margin: float,
+        method: str,
+        n_threads: int,
+    ) -> None:
+        """Write c and d of each row and the violations of each query."""
+    def count_totals(
+        self, scores: _Floats, violations: NDArray[Any], margin: float, method: str, n_threads: int
+    ) -> None:
+        """Write the violations of each query."""
+    def risk(
+        self,
+        scores: _Floats,
+        scale: _Floats,
+        g: _Floats,
+        violations: NDArray[Any],
+        inner: _Floats,
+        margin: float,
+        method: str,
+        n_threads: int,
+    ) -> None:
+        """Write g = scale * (c - d), and the violations and (c - d) . scores of each query."""
+
+def gather_product(
+    starts: NDArray[Any], indices: NDArray[Any], numbers: NDArray[Any], v: _Floats, out: _Floats, n_threads: int
+) -> None:
+    """out[line] = line . v for a compressed matrix."""
+
+def scatter_product(
+    starts: NDArray[Any], indices: NDArray[Any], numbers: NDArray[Any], v: _Floats, out: _Floats, n_threads: int
+) -> None:
+    """out = sum of v[line] * line for a compressed matrix."""

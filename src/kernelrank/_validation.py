@@ -1,0 +1,112 @@
+"""The one gate every input passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, column_or_1d, validation
+
+from kernelrank.exceptions import NoComparablePairsError
+
+QID_COLUMN = "qid"
+
+
+def check_vector(values: ArrayLike, name: str, n_rows: int | None = None) -> NDArray[np.float64]:
+    """Return `values` as a finite, contiguous float64 vector, of length `n_rows` if given."""
+    vector = column_or_1d(values, warn=True, input_name=name)
+    vector = check_array(
+        vector, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0, input_name=name, copy=False
+    )
+    if n_rows is not None and len(vector) != n_rows:
+        raise ValueError(f"{name} has {len(vector)} elements, but there are {n_rows} rows.")
+    return np.ascontiguousarray(vector)
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Return row weights that are finite and not negative, or None."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim > 1:
+        raise ValueError(f"sample_weight must have one element a row: expected a 1D array, got a {weights.ndim}D array.")
+    weights = check_vector(np.full(n_rows, weights) if weights.ndim == 0 else weights, "sample_weight", n_rows)
+    if (weights < 0).any():
+        raise ValueError("sample_weight must not be negative.")
+    if n_rows and not weights.any():
+        raise NoComparablePairsError("sample_weight is zero for every row, so no pair has a weight.")
+    return weights
+
+
+def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32] | None, int]:
+    """Number the queries 0, 1, ...: each row's number (None for a single query) and how many there are.
+
+    Query ids may be anything hashable, in any order. The numbering follows the first
+    appearance, or the order of the ids: it decides nothing but the order of sums.
+    """
+    if qid is None:
+        return None, 1
+    ids = qid if isinstance(qid, np.ndarray) else _as_id_array(qid)
+    if ids.ndim == 2 and ids.shape[1] == 1:
+        ids = ids[:, 0]
+    if ids.ndim != 1:
+        raise ValueError(f"qid must have one element a row, got an array of shape {ids.shape}.")
+    if len(ids) != n_rows:
+        raise ValueError(f"qid has {len(ids)} elements, but there are {n_rows} rows.")
+    if ids.dtype.kind == "O":
+        return _encode_objects(ids)
+    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
+        raise ValueError("qid contains NaN or infinity.")
+    # Rows that come grouped, as they mostly do, need no sort: number the runs.
+    starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1]))) if n_rows else np.empty(0, np.intp)
+    heads, codes_of_runs = np.unique(ids[starts], return_inverse=True)
+    if len(heads) == len(starts):
+        codes_of_runs = np.arange(len(starts))
+    codes = np.repeat(codes_of_runs.astype(np.int32), np.diff(np.append(starts, n_rows)))
+    return codes, len(heads)
+
+
+def _as_id_array(qid: ArrayLike) -> NDArray[Any]:
+    """Make an array of ids without turning mixed types into text."""
+    if hasattr(qid, "__array__"):
+        return np.asarray(qid)
+    ids = list(qid)  # type: ignore[arg-type]
+    array = np.asarray(ids) if len({type(each) for each in ids}) <= 1 else None
+    if array is None or array.ndim != 1:
+        array = np.empty(len(ids), dtype=object)
+        array[:] = ids
+    return array
+
+
+def _encode_objects(ids: NDArray[np.object_]) -> tuple[NDArray[np.int32], int]:
+    numbers: dict[Any, int] = {}
+    codes = np.empty(len(ids), dtype=np.int32)
+    for row, each in enumerate(ids):
+        if each is None or each != each:
+            raise ValueError("qid contains a missing value.")
+        codes[row] = numbers.setdefault(each, len(numbers))
+    return codes, len(numbers)
+
+
+def separate_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
+    """Take a data-frame column named "qid" out of X, as the query ids."""
+    columns = getattr(X, "columns", None)
+    if columns is None or QID_COLUMN not in list(columns):
+        return X, qid
+    if qid is not None:
+        raise ValueError("qid was given twice: as an argument and as a column of X. Drop one of them.")
+    return X[[column for column in columns if column != QID_COLUMN]], np.asarray(X[QID_COLUMN])
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a finite float32 or float64 matrix, dense or CSR/CSC; record or check its columns."""
+    return validation.validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=("csr", "csc"),
+        dtype=(np.float64, np.float32),
+        order=None,
+        accept_large_sparse=True,
+    )

@@ -1,0 +1,5 @@
+"""What a user fits: fit = validate, compose a loss with a solver, store."""
+
+from kernelrank.estimators._rank_svm import RankSVM
+
+__all__ = ["RankSVM"]

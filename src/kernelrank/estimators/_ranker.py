@@ -1,0 +1,125 @@
+"""What all linear rankers share once they are fitted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank._validation import check_features, encode_queries, separate_qid
+from kernelrank.exceptions import MissingQueryWarning
+from kernelrank.metrics import concordance_index
+from kernelrank.solvers import multiply
+
+
+class LinearRanker(BaseEstimator):  # type: ignore[misc]
+    """Prediction and scoring with ``coef_``; a subclass provides ``fit``."""
+
+    # With metadata routing enabled, qid reaches fit and score without set_*_request.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    coef_: NDArray[np.float64]
+    n_jobs: int | None
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Score every row of X; within a query, a higher score is a better rank.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X, _ = separate_qid(X, None)
+        return multiply(check_features(self, X, reset=False), self.coef_)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score every row of X, as `predict` does; scikit-learn's scorers look for this name.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        return self.predict(X)
+
+    def rank(self, X: Any, qid: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Rank of every row in its query: 1 is the best, equal scores share the better rank.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        qid : array-like of shape (n_samples,), optional
+            Query of each row; a data-frame column named "qid" does as well.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples,)
+        """
+        _, qid = separate_qid(X, qid)
+        scores = self.predict(X)
+        codes, _ = encode_queries(qid, len(scores))
+        if codes is None:
+            codes = np.zeros(len(scores), dtype=np.int32)
+        order = np.lexsort((-scores, codes))
+        new_query = np.append(True, np.diff(codes[order]) != 0)
+        new_score = new_query | np.append(True, np.diff(scores[order]) != 0)
+        position = np.arange(len(scores))
+        first_of_query = np.maximum.accumulate(np.where(new_query, position, 0))
+        first_of_score = np.maximum.accumulate(np.where(new_score, position, 0))
+        ranks = np.empty(len(scores), dtype=np.int64)
+        ranks[order] = first_of_score - first_of_query + 1
+        return ranks
+
+    def score(
+        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Mean concordance over the queries; see :func:`kernelrank.metrics.concordance_index`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            True utilities.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row; a data-frame column named "qid" does as well.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            Share of correctly ordered pairs, between 0 and 1; ties count half.
+        """
+        _, qid = separate_qid(X, qid)
+        scores = self.predict(X)
+        if qid is None and self._fitted_with_queries:
+            warnings.warn(
+                f"{type(self).__name__} was fitted with qid but is scored without: rows of different queries are"
+                ' compared. Pass qid to score, or put it into a data-frame column named "qid". Inside scikit-learn\'s'
+                " cross-validation, enable metadata routing (sklearn.set_config(enable_metadata_routing=True)) or use"
+                " the column.",
+                MissingQueryWarning,
+                stacklevel=2,
+            )
+        return concordance_index(y, scores, qid=qid, sample_weight=sample_weight, n_jobs=self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
+        """Fit the ranker."""
+        raise NotImplementedError

@@ -1,0 +1,85 @@
+"""How a fit approached its certificate."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+
+class ConvergenceDisplay:
+    """Upper and lower bound of the optimum against the products with X.
+
+    Use :meth:`from_estimator` to create it. The optimum lies in the band between the two
+    curves; the fit ends when the band is narrower than ``tol``.
+
+    Parameters
+    ----------
+    history : structured ndarray
+        ``history_`` of a fitted estimator.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelrank import RankSVM
+    >>> from kernelrank.plots import ConvergenceDisplay
+    >>> model = RankSVM().fit(*load_diabetes(return_X_y=True))
+    >>> display = ConvergenceDisplay.from_estimator(model)
+    >>> display.ax_.get_xlabel()
+    'products with X'
+    """
+
+    def __init__(self, history: NDArray[Any]) -> None:
+        self.history = history
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Plot the bounds that `estimator` went through.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with a ``history_``
+        ax : matplotlib Axes, optional
+            A new figure by default.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
+        check_is_fitted(estimator, "history_")
+        return cls(estimator.history_).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw both bounds and the band between them.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots()
+        history = self.history
+        products, upper, lower = history["n_products"], history["upper_bound"], history["lower_bound"]
+        (line,) = ax.plot(products, upper, marker="o", label="objective of the best solution")
+        ax.plot(products, lower, marker="o", linestyle="--", color=line.get_color(), label="proven lower bound")
+        ax.fill_between(products, lower, upper, alpha=0.15, color=line.get_color(), linewidth=0)
+        gap = float(np.maximum(upper[-1] - lower[-1], 0.0))
+        ax.set(xlabel="products with X", ylabel="objective", title=f"certified gap {gap:.1e}")
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

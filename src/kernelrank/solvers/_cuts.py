@@ -1,0 +1,84 @@
+"""The cutting planes of a bundle, and their Gram matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+class Cuts:
+    """Planes ``a . w + b`` below a non-negative risk; the first is always ``0 . w + 0``.
+
+    At most `most` planes are kept. When a new one finds no room, planes that the last
+    quadratic program did not use go first; if it used them all, those it used least are
+    replaced by their mean, weighted by that use. A mean of planes below the risk is below it,
+    and the program's solution stays feasible: the lower bound does not fall.
+
+    Parameters
+    ----------
+    n_features : int
+    most : int
+        At least 3. Memory is ``8 * most * n_features`` bytes in the end, taken as needed.
+    """
+
+    def __init__(self, n_features: int, most: int) -> None:
+        self._most = most
+        self._a = np.zeros((min(8, most), n_features))
+        self._b = np.zeros(min(8, most))
+        self._gram = np.zeros((min(8, most), min(8, most)))
+        self.size = 1
+        self.u = np.ones(1)  # the use of each plane in the last program
+
+    @property
+    def offsets(self) -> Vector:
+        """Of every plane."""
+        return self._b[: self.size]
+
+    @property
+    def gram(self) -> Vector:
+        """Inner products of the slopes."""
+        return self._gram[: self.size, : self.size]
+
+    def combine(self, u: Vector) -> Vector:
+        """Sum of u[k] * a[k]."""
+        return u @ self._a[: self.size]
+
+    def add(self, a: Vector, b: float) -> None:
+        """Add a plane: O(size * n_features)."""
+        if self.size == self._most:
+            self._make_room()
+        if self.size == len(self._b):
+            self._grow()
+        k = self.size
+        self._a[k], self._b[k] = a, b
+        self.size += 1
+        self._gram[k, : self.size] = self._gram[: self.size, k] = self._a[: self.size] @ a
+        self.u = np.append(self.u, 0.0)
+
+    def _grow(self) -> None:
+        size = min(2 * len(self._b), self._most)
+        grown = np.zeros((size, self._a.shape[1])), np.zeros(size), np.zeros((size, size))
+        grown[0][: self.size], grown[1][: self.size] = self._a, self._b
+        grown[2][: self.size, : self.size] = self._gram
+        self._a, self._b, self._gram = grown
+
+    def _make_room(self) -> None:
+        u = self.u
+        kept = u > 0
+        kept[0] = True
+        if kept.sum() > self._most // 2:
+            # The less used half of the planes becomes one.
+            order = np.argsort(-u[1:], kind="stable") + 1
+            merged = order[self._most // 2 - 1 :]
+            weight = u[merged] / u[merged].sum()
+            self._a[merged[0]], self._b[merged[0]] = weight @ self._a[merged], weight @ self._b[merged]
+            u[merged[0]] = u[merged].sum()
+            kept[merged[1:]] = False
+            kept[merged[0]] = True
+        rows = np.flatnonzero(kept)
+        self.size = len(rows)
+        self._a[: self.size], self._b[: self.size] = self._a[rows], self._b[rows]
+        self._gram[: self.size, : self.size] = self._a[: self.size] @ self._a[: self.size].T
+        self.u = u[rows]

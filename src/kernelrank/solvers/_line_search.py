@@ -1,0 +1,91 @@
+"""Line search that costs counting passes only, no product with X.
+
+Along ``w + t * delta`` the scores are ``p + t * q`` with ``q = X delta`` known, so the objective
+
+    phi(t) = loss(p + t q) + alpha * ||w + t delta||^2
+
+and its slope ``g . q + 2 alpha (w . delta + t ||delta||^2)`` take one evaluation of the loss.
+phi is convex: two tangents, one falling and one rising, meet below its minimum.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.losses import Risk
+from kernelrank.solvers._oracle import Oracle
+
+Vector = NDArray[np.float64]
+
+_MOST_EVALUATIONS = 12
+_SHARE_OF_DECREASE = 0.3  # what is left to gain on the line, compared with what was gained
+_SHORTEST_GUESS = 0.02
+_GROWTH = 3.0
+
+
+class Point(NamedTuple):
+    """phi at one t, and the risk it was computed from."""
+
+    t: float
+    value: float
+    slope: float
+    risk: Risk
+
+
+class Ray:
+    """The objective along ``w + t * delta``."""
+
+    def __init__(self, oracle: Oracle, alpha: float, w: Vector, delta: Vector, p: Vector, q: Vector) -> None:
+        self._oracle, self._alpha, self._p, self._q = oracle, alpha, p, q
+        self._ww, self._wd, self._dd = float(w @ w), float(w @ delta), float(delta @ delta)
+
+    def at(self, t: float, risk: Risk | None = None) -> Point:
+        """Evaluate phi and its slope, unless the risk is known already."""
+        if risk is None:
+            scores = self._q * t
+            scores += self._p
+            risk = self._oracle.risk(scores)
+        value = risk.value + self._alpha * (self._ww + 2 * t * self._wd + t * t * self._dd)
+        slope = float(risk.g @ self._q) + 2 * self._alpha * (self._wd + t * self._dd)
+        return Point(t, value, slope, risk)
+
+
+def search(ray: Ray, origin: Point, guess: float, tolerance: float) -> tuple[Point, Point]:
+    """Find a point near the minimum, never above the origin, and one just beyond the minimum.
+
+    The search ends when the tangents show that what is left to gain is within `tolerance`, or
+    small compared with what was gained. Both points have been evaluated; the second lies on
+    the far side of the minimum, where a cut tells the model most.
+    """
+    low, high = origin, None
+    guess = min(max(guess, _SHORTEST_GUESS), 1.0)
+    if origin.slope >= 0:
+        # The line rises at once, at least by the subgradient at hand: only a cut can help.
+        beyond = ray.at(guess)
+        return min(origin, beyond, key=_value), beyond
+    t, side = guess, 0
+    for _ in range(_MOST_EVALUATIONS):
+        point = ray.at(t)
+        side_before, side = side, -1 if point.slope < 0 else 1
+        low, high = (point, high) if side < 0 else (low, point)
+        if high is None:
+            t *= _GROWTH
+            continue
+        width, bend = high.t - low.t, high.slope - low.slope
+        # Where the two tangents meet, and how low phi could be there.
+        meet = (low.value - high.value + high.slope * width) / bend
+        lowest = min(low.value, high.value)
+        if lowest - (low.value + low.slope * meet) <= max(tolerance, _SHARE_OF_DECREASE * (origin.value - lowest)):
+            break
+        # The slope's zero by interpolation; the same side twice means it is too curved for that.
+        step = meet if side == side_before else -low.slope * width / bend
+        t = low.t + min(max(step, 0.05 * width), 0.95 * width)
+    best = low if high is None or low.value <= high.value else high
+    return best, high or low
+
+
+def _value(point: Point) -> float:
+    return point.value

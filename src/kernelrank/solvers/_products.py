@@ -1,0 +1,189 @@
+"""Products with the data matrix: X w and X' g.
+
+X is never copied to float64, but every sum is a float64 sum: rounded scores would make the
+certificate of a fit false. Work is cut into fixed blocks that are added up in a fixed order,
+so the number of threads does not show in the result.
+
+A column whose values are far from zero compared with their spread would drown its
+differences, all that ranking depends on, in rounding. Such columns are shifted; a column
+that is constant gets no weight at all. Neither changes the order of the scores in any query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelrank._core import gather_product, scatter_product
+
+Vector = NDArray[np.float64]
+
+_BLOCK_ELEMENTS = 1 << 17  # of a dense block: one MiB of float64, which fits the second-level cache
+_SAMPLE_ROWS = 512  # looked at to find columns that may need a shift
+_FAR = 1e3  # times its spread from zero: a column loses three digits or more
+
+
+@dataclass(frozen=True)
+class Products:
+    """The two products with a matrix, each in O(number of stored elements).
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+    forward : callable
+        w -> X w.
+    backward : callable
+        g -> X' g, for g that sums to zero in every query.
+    """
+
+    n_rows: int
+    n_columns: int
+    forward: Callable[[Vector], Vector]
+    backward: Callable[[Vector], Vector]
+
+
+def make_products(X: Any, n_threads: int = 1) -> Products:
+    """Prepare the products with a dense, CSR or CSC matrix of float32 or float64."""
+    return _sparse_products(X, n_threads) if sp.issparse(X) else _dense_products(np.asarray(X), n_threads)
+
+
+def multiply(X: Any, w: Vector) -> Vector:
+    """X w for prediction: every row by itself, nothing shifted."""
+    if sp.issparse(X) or X.dtype == np.float64:
+        return np.asarray(X @ w)
+    return np.concatenate([X[rows].astype(np.float64) @ w for rows in _row_blocks(X)])
+
+
+def _row_blocks(X: NDArray[Any]) -> list[slice]:
+    m, n = X.shape
+    size = max(1, _BLOCK_ELEMENTS // max(n, 1))
+    return [slice(start, min(m, start + size)) for start in range(0, m, size)]
+
+
+def _dense_products(X: NDArray[Any], n_threads: int) -> Products:
+    m, n = X.shape
+    shift, constant = _dense_columns(X)
+    convert = X.dtype != np.float64 or shift.any()
+    blocks = _row_blocks(X)
+
+    def block_of(rows: slice) -> NDArray[Any]:
+        return np.subtract(X[rows], shift, dtype=np.float64) if convert else X[rows]
+
+    def forward(w: Vector) -> Vector:
+        out = np.empty(m)
+
+        def multiply(rows: slice) -> None:
+            np.dot(block_of(rows), w, out=out[rows])
+
+        for _ in _each(multiply, blocks, n_threads):
+            pass
+        return out
+
+    def backward(g: Vector) -> Vector:
+        out = np.zeros(n)
+        for part in _each(lambda rows: np.dot(g[rows], block_of(rows)), blocks, n_threads):
+            out += part
+        out[constant] = 0.0
+        return out
+
+    return Products(m, n, forward, backward)
+
+
+def _each(work: Callable[[slice], Any], blocks: list[slice], n_threads: int) -> Iterator[Any]:
+    """Results of work(block) in the order of the blocks."""
+    if n_threads == 1 or len(blocks) == 1:
+        yield from map(work, blocks)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        # A window of blocks at a time, or all their results would wait in memory.
+        for start in range(0, len(blocks), 8 * n_threads):
+            yield from pool.map(work, blocks[start : start + 8 * n_threads])
+
+
+def _dense_columns(X: NDArray[Any]) -> tuple[Vector, NDArray[np.bool_]]:
+    """Shift of each column (mostly zero), and which columns are constant."""
+    sample = np.asarray(X[:: -(-len(X) // _SAMPLE_ROWS)], dtype=np.float64)
+    shift, constant = _shifts(sample)
+    for column in np.flatnonzero(constant):
+        constant[column] = (X[:, column] == X[0, column]).all()
+    return shift, constant
+
+
+def _shifts(sample: Vector) -> tuple[Vector, NDArray[np.bool_]]:
+    first = sample[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        differences = sample - first
+        centre = first + differences.mean(axis=0)
+        spread = np.abs(sample - centre).mean(axis=0)
+        far = np.isfinite(spread) & (np.abs(centre) > _FAR * spread)
+    constant = (differences == 0).all(axis=0)
+    return np.where(far & ~constant, centre, 0.0), constant
+
+
+def _sparse_products(X: Any, n_threads: int) -> Products:
+    m, n = X.shape
+    X, constant = _shift_full_columns(X)
+    starts, indices, numbers = X.indptr, X.indices, X.data
+    if starts.dtype != indices.dtype:
+        starts, indices = (part.astype(np.int64, copy=False) for part in (starts, indices))
+
+    def product(kernel: Callable[..., None], v: Vector, size: int) -> Vector:
+        out = np.empty(size)
+        kernel(starts, indices, numbers, np.ascontiguousarray(v), out, n_threads)
+        return out
+
+    by_row = X.format == "csr"
+
+    def forward(w: Vector) -> Vector:
+        return product(gather_product if by_row else scatter_product, w, m)
+
+    def backward(g: Vector) -> Vector:
+        out = product(scatter_product if by_row else gather_product, g, n)
+        out[constant] = 0.0
+        return out
+
+    return Products(m, n, forward, backward)
+
+
+def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
+    """Shift columns that are stored in every row and far from zero; find those that are constant.
+
+    Only such a matrix is copied, and only its values: a shift leaves no zero to stay unstored.
+    """
+    columns = _full_columns(X)
+    if len(columns) == 0:
+        return X, columns
+    full = X[:, columns].toarray().astype(np.float64)
+    shift, constant = _shifts(full)
+    if shift.any():
+        by_column = np.zeros(X.shape[1])
+        by_column[columns] = shift
+        stored = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        X = type(X)((X.data - by_column[stored], X.indices, X.indptr), shape=X.shape)
+    return X, columns[constant]
+
+
+def _full_columns(X: Any) -> NDArray[np.intp]:
+    """Columns with a stored element in every row."""
+    m = X.shape[0]
+    if X.format == "csc":
+        columns: NDArray[np.intp] = np.flatnonzero(np.diff(X.indptr) == m)
+    else:
+        # A full column is stored in every row we look at; in text, few rows rule all of them out.
+        columns = np.unique(X.indices[X.indptr[0] : X.indptr[1]])
+        for row in _spread_rows(m):
+            if len(columns) == 0:
+                return columns
+            columns = np.intersect1d(columns, X.indices[X.indptr[row] : X.indptr[row + 1]])
+        columns = columns[np.bincount(X.indices, minlength=X.shape[1])[columns] == m]
+    return columns if len(columns) and X.has_canonical_format else columns[:0]
+
+
+def _spread_rows(m: int) -> Iterable[int]:
+    return range(0, m, max(1, m // 64))

@@ -1,0 +1,81 @@
+"""The small quadratic program of the bundle method.
+
+    maximise  D(u) = b . u - u' H u / 2   over the simplex  u >= 0, sum u = 1
+
+H is a Gram matrix, singular as soon as cuts outnumber their rank. Whatever a solver answers
+is projected onto the simplex and judged by a bound of our own: D is concave, so
+
+    D* - D(u) <= max_k grad_k - grad . u        with grad = b - H u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import daqp
+import numpy as np
+import piqp
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+_EQUALITY = 5  # DAQP's sense of a constraint
+
+
+class SimplexSolution(NamedTuple):
+    """A point of the simplex, its value and a bound on what it misses."""
+
+    u: Vector
+    value: float
+    shortfall: float
+
+
+def solve_simplex_qp(H: Matrix, b: Vector, accuracy: float, start: Vector | None = None) -> SimplexSolution:
+    """Solve to within `accuracy` if a solver can; otherwise return the best of their answers."""
+    best: SimplexSolution | None = None
+    for u in _answers(H, b, start):
+        if u is None or not np.isfinite(u).all() or u.max() <= 0:
+            continue
+        solution = judge(H, b, u)
+        if best is None or solution.value > best.value:
+            best = solution
+        if best.shortfall <= accuracy:
+            break
+    if best is None:  # every solver broke down: one cut alone is a feasible, if poor, answer
+        best = judge(H, b, np.eye(len(b))[np.argmax(b - np.diagonal(H) / 2)])
+    return best
+
+
+def judge(H: Matrix, b: Vector, u: Vector) -> SimplexSolution:
+    """Project onto the simplex, and bound the distance from the optimal value."""
+    u = np.maximum(u, 0.0)
+    u = u / u.sum()
+    Hu = H @ u
+    gradient = b - Hu
+    return SimplexSolution(u, float(b @ u - u @ Hu / 2), float(gradient.max() - gradient @ u))
+
+
+def _answers(H: Matrix, b: Vector, start: Vector | None) -> Iterator[Vector | None]:
+    yield _with_daqp(H, b, start)
+    yield _with_piqp(H, b)
+
+
+def _with_daqp(H: Matrix, b: Vector, start: Vector | None) -> Vector | None:
+    n = len(b)
+    sense = np.zeros(n + 1, dtype=np.int32)
+    sense[n] = _EQUALITY
+    upper, lower = np.ones(n + 1), np.append(np.zeros(n), 1.0)
+    x, _, flag, _ = daqp.solve(H, -b, np.ones((1, n)), upper, lower, sense, primal_start=start)
+    return np.asarray(x) if flag > 0 else None
+
+
+def _with_piqp(H: Matrix, b: Vector) -> Vector | None:
+    n = len(b)
+    solver = piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
+    solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = 1e-10
+    solver.setup(H, -b, np.ones((1, n)), np.ones(1), None, None, None, np.zeros(n))
+    solver.solve()
+    return np.asarray(solver.result.x)

@@ -1,0 +1,42 @@
+"""The house is in order: layers, public names, versions."""
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+import kernelrank
+
+
+def test_imports_go_downwards(monkeypatch, pytestconfig, capsys):
+    monkeypatch.chdir(pytestconfig.rootpath)
+    assert lint_imports(no_cache=True) == 0, capsys.readouterr().out
+
+
+def modules():
+    return [info.name for info in pkgutil.walk_packages(kernelrank.__path__, "kernelrank.")]
+
+
+@pytest.mark.parametrize("name", [name for name in modules() if not name.rsplit(".", 1)[-1].startswith("_")])
+def test_exported_names_exist_and_are_documented(name):
+    module = importlib.import_module(name)
+    assert module.__doc__
+    for exported in module.__all__:
+        assert getattr(module, exported).__doc__, f"{name}.{exported} has no docstring"
+
+
+def test_version_is_the_packages():
+    assert kernelrank.__version__.count(".") == 2
+
+
+def test_estimators_do_not_reach_into_the_core():
+    # import-linter cannot see a compiled module.
+    callers = {
+        path.parent.name
+        for path in Path(kernelrank.__file__).parent.rglob("*.py")
+        if re.search(r"import _core|from kernelrank\._core", path.read_text())
+    }
+    assert callers == {"pairs", "solvers"}
