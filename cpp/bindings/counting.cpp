@@ -116,8 +116,7 @@ void bind_value(nb::class_<Ranking>& ranking) {
 void bind_counting(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Ranking> ranking(module, "Ranking", "Utilities ranked once, to be counted against many score vectors.");
-  ranking
-      .def("__init__", &construct, "utilities"_a, "codes"_a.none(), "n_queries"_a, "weights"_a.none(), "n_threads"_a)
+  ranking.def("__init__", &construct, "utilities"_a, "codes"_a.none(), "n_queries"_a, "weights"_a.none(), "n_threads"_a)
       .def("pair_totals", &pair_totals<std::int64_t>, "out"_a.noconvert())
       .def("pair_totals", &pair_totals<double>, "out"_a.noconvert());
   bind_value<std::int64_t>(ranking);

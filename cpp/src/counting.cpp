@@ -21,10 +21,10 @@ constexpr std::size_t kFewLevels = 16;
 // One query's rows, in ascending order of score or (Method::pairs) of utility.
 struct Arranged {
   std::size_t n, n_levels;
-  const Record* records;              // their key is the place, or the level if levels are counted
-  const std::uint32_t* levels;        // of each row; null when the key is enough
+  const Record* records;        // their key is the place, or the level if levels are counted
+  const std::uint32_t* levels;  // of each row; null when the key is enough
   const std::uint32_t* level_starts;
-  const double* weights;              // by slot, or null
+  const double* weights;  // by slot, or null
   double margin;
 
   double score(std::size_t i) const noexcept { return records[i].score; }
@@ -45,7 +45,9 @@ struct Arranged {
 template <bool Up, class Set>
 struct PlaceTally {
   Set set;
-  void insert(const Arranged& q, std::size_t i) { put(q, i, [&](auto... args) { set.insert(args...); }); }
+  void insert(const Arranged& q, std::size_t i) {
+    put(q, i, [&](auto... args) { set.insert(args...); });
+  }
   void load(const Arranged& q, std::size_t begin, std::size_t end) {
     if constexpr (requires { set.settle(); }) {
       for (std::size_t i = begin; i < end; ++i) put(q, i, [&](std::uint32_t k) { set.mark(k); });
@@ -161,10 +163,20 @@ void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& me
   if (method == Method::tree) {
     tree_sweep<Up>(q, memory, member, mine, out);
   } else if (method == Method::levels) {
-    auto& room = [&]() -> auto& { if constexpr (kCounts) return memory.level_counts; else return memory.level_sums; }();
+    auto& room = [&]() -> auto& {
+      if constexpr (kCounts)
+        return memory.level_counts;
+      else
+        return memory.level_sums;
+    }();
     sweep<Up>(q, LevelTally<Up, Count>{LevelSums<Count>(room, q.n_levels)}, member, mine, out);
   } else {
-    auto& room = [&]() -> auto& { if constexpr (kCounts) return memory.count_nodes; else return memory.sum_nodes; }();
+    auto& room = [&]() -> auto& {
+      if constexpr (kCounts)
+        return memory.count_nodes;
+      else
+        return memory.sum_nodes;
+    }();
     sweep<Up>(q, RedBlackTally<Up, Count>{RedBlackTree<Count>(room, q.n_levels)}, member, mine, out);
   }
 }

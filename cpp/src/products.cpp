@@ -56,8 +56,8 @@ void gather_product(const Compressed<Number, Index>& matrix, const double* v, do
                     Cancellation& cancel) {
   run_team(n_threads, cancel, [&](Member& member) {
     member.blocks(
-        member.share(matrix.n_lines),
-        [&](std::size_t begin, std::size_t end) { gather(matrix, v, begin, end, out); }, kLinesAPoll);
+        member.share(matrix.n_lines), [&](std::size_t begin, std::size_t end) { gather(matrix, v, begin, end, out); },
+        kLinesAPoll);
   });
 }
 
@@ -73,8 +73,7 @@ void scatter_product(const Compressed<Number, Index>& matrix, const double* v, d
     for (std::size_t block = mine.begin; block < mine.end; ++block) {
       const Range lines{matrix.n_lines * block / n_blocks, matrix.n_lines * (block + 1) / n_blocks};
       member.blocks(
-          lines, [&](std::size_t begin, std::size_t end) { scatter(matrix, v, begin, end, part(block)); },
-          kLinesAPoll);
+          lines, [&](std::size_t begin, std::size_t end) { scatter(matrix, v, begin, end, part(block)); }, kLinesAPoll);
     }
     member.wait();
     const Range columns = member.share(n);
@@ -85,7 +84,7 @@ void scatter_product(const Compressed<Number, Index>& matrix, const double* v, d
   });
 }
 
-#define KERNELRANK_INSTANTIATE(NUMBER, INDEX)                                                            \
+#define KERNELRANK_INSTANTIATE(NUMBER, INDEX)                                                                 \
   template void gather_product(const Compressed<NUMBER, INDEX>&, const double*, double*, int, Cancellation&); \
   template void scatter_product(const Compressed<NUMBER, INDEX>&, const double*, double*, int, Cancellation&)
 KERNELRANK_INSTANTIATE(float, std::int32_t);

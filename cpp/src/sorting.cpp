@@ -9,7 +9,7 @@
 namespace kernelrank {
 namespace {
 
-constexpr std::size_t kInsertion = 20;  // at most so many records are sorted by insertion
+constexpr std::size_t kInsertion = 20;   // at most so many records are sorted by insertion
 constexpr std::size_t kTogether = 8192;  // more are cut into steps by the whole team
 
 // Maps lowest..highest onto 0..n_digits-1 in equal steps, never decreasing.

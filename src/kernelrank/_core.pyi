@@ -52,9 +52,9 @@ class Ranking:
 def gather_product(
     starts: NDArray[Any], indices: NDArray[Any], numbers: NDArray[Any], v: _Floats, out: _Floats, n_threads: int
 ) -> None:
-    """out[line] = line . v for a compressed matrix."""
+    """Write out[line] = line . v for a compressed matrix."""
 
 def scatter_product(
     starts: NDArray[Any], indices: NDArray[Any], numbers: NDArray[Any], v: _Floats, out: _Floats, n_threads: int
 ) -> None:
-    """out = sum of v[line] * line for a compressed matrix."""
+    """Write out = sum of v[line] * line for a compressed matrix."""

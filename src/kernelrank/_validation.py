@@ -30,7 +30,9 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
         return None
     weights = np.asarray(sample_weight)
     if weights.ndim > 1:
-        raise ValueError(f"sample_weight must have one element a row: expected a 1D array, got a {weights.ndim}D array.")
+        raise ValueError(
+            f"sample_weight must have one element a row: expected a 1D array, got a {weights.ndim}D array."
+        )
     weights = check_vector(np.full(n_rows, weights) if weights.ndim == 0 else weights, "sample_weight", n_rows)
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative.")
@@ -40,7 +42,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
 
 
 def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32] | None, int]:
-    """Number the queries 0, 1, ...: each row's number (None for a single query) and how many there are.
+    """Return each row's query as a number 0, 1, ... (None for a single query) and how many there are.
 
     Query ids may be anything hashable, in any order. The numbering follows the first
     appearance, or the order of the ids: it decides nothing but the order of sums.

@@ -34,7 +34,7 @@ struct CountRequest {
 // Only what is not null is written.
 template <class Value>
 struct CountAnswer {
-  Value* violations;  // a query: the sum of its c, which is the sum of its d
+  Value* violations;   // a query: the sum of its c, which is the sum of its d
   Value* c = nullptr;  // a row
   Value* d = nullptr;  // a row
   // The risk seen by a loss: g = scale[query] * (c - d) a row, and sum of (c - d) * p a query,

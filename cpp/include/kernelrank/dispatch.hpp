@@ -4,8 +4,7 @@
 #pragma once
 
 #if defined(KERNELRANK_HAVE_TARGET_CLONES)
-#define KERNELRANK_CLONES \
-  __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), flatten))
+#define KERNELRANK_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), flatten))
 #else
 #define KERNELRANK_CLONES
 #endif

@@ -86,10 +86,14 @@ class RankSet {
 
   void insert(std::uint32_t k) noexcept {
     words_[k >> kWord] |= std::uint64_t{1} << (k & 63);
-    if constexpr (Depth > 1) detail::add(word_counts_ + ((k >> kBlock) << 5), detail::kSteps<std::uint16_t, 32>[(k >> kWord) & 31]);
-    if constexpr (Depth > 2) detail::add(block_counts_ + ((k >> kPage) << 5), detail::kSteps<std::uint16_t, 32>[(k >> kBlock) & 31]);
-    if constexpr (Depth > 3) detail::add(page_counts_ + ((k >> kChapter) << 4), detail::kSteps<std::uint32_t, 16>[(k >> kPage) & 15]);
-    if constexpr (Depth > 4) detail::add(chapter_counts_ + ((k >> kVolume) << 4), detail::kSteps<std::uint32_t, 16>[(k >> kChapter) & 15]);
+    if constexpr (Depth > 1)
+      detail::add(word_counts_ + ((k >> kBlock) << 5), detail::kSteps<std::uint16_t, 32>[(k >> kWord) & 31]);
+    if constexpr (Depth > 2)
+      detail::add(block_counts_ + ((k >> kPage) << 5), detail::kSteps<std::uint16_t, 32>[(k >> kBlock) & 31]);
+    if constexpr (Depth > 3)
+      detail::add(page_counts_ + ((k >> kChapter) << 4), detail::kSteps<std::uint32_t, 16>[(k >> kPage) & 15]);
+    if constexpr (Depth > 4)
+      detail::add(chapter_counts_ + ((k >> kVolume) << 4), detail::kSteps<std::uint32_t, 16>[(k >> kChapter) & 15]);
     if constexpr (Depth > 5) {
       for (std::size_t volume = (k >> kVolume) + 1; volume < n_volumes_; ++volume) ++volume_counts_[volume];
     }

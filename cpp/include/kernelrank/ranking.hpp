@@ -20,8 +20,8 @@ struct Workspace;
 
 // One query's part of the slots and levels below.
 struct Query {
-  std::size_t begin, size;               // slots
-  std::size_t first_level, n_levels;     // into level_starts; n_levels + 1 entries
+  std::size_t begin, size;            // slots
+  std::size_t first_level, n_levels;  // into level_starts; n_levels + 1 entries
   bool distinct() const noexcept { return n_levels == size; }
 };
 

@@ -38,9 +38,9 @@ struct Workspace {
     }
   }
 
-  Buffer<Record> records;            // in order of score
-  Buffer<std::uint32_t> levels;      // in order of score
-  Buffer<double> scores;             // by slot, or (Method::pairs) by place
+  Buffer<Record> records;        // in order of score
+  Buffer<std::uint32_t> levels;  // in order of score
+  Buffer<double> scores;         // by slot, or (Method::pairs) by place
   CountMemory<std::uint32_t, std::int64_t> counts;
   CountMemory<double, double> sums;
   Buffer<double> partial_inner;

@@ -10,7 +10,6 @@ is projected onto the simplex and judged by a bound of our own: D is concave, so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import daqp
@@ -32,20 +31,22 @@ class SimplexSolution(NamedTuple):
     shortfall: float
 
 
-def solve_simplex_qp(H: Matrix, b: Vector, accuracy: float, start: Vector | None = None) -> SimplexSolution:
+def solve_simplex_qp(H: Matrix, b: Vector, accuracy: float) -> SimplexSolution:
     """Solve to within `accuracy` if a solver can; otherwise return the best of their answers."""
-    best: SimplexSolution | None = None
-    for u in _answers(H, b, start):
+    best, bound = None, np.inf
+    for solve in (_with_daqp, _with_piqp):
+        u = solve(H, b)
         if u is None or not np.isfinite(u).all() or u.max() <= 0:
             continue
-        solution = judge(H, b, u)
-        if best is None or solution.value > best.value:
-            best = solution
-        if best.shortfall <= accuracy:
+        answer = judge(H, b, u)
+        bound = min(bound, answer.value + answer.shortfall)
+        if best is None or answer.value > best.value:
+            best = answer
+        if bound - best.value <= accuracy:
             break
-    if best is None:  # every solver broke down: one cut alone is a feasible, if poor, answer
-        best = judge(H, b, np.eye(len(b))[np.argmax(b - np.diagonal(H) / 2)])
-    return best
+    if best is None:  # both broke down: one cut alone is a feasible, if poor, answer
+        return judge(H, b, np.eye(len(b))[np.argmax(b - np.diagonal(H) / 2)])
+    return best._replace(shortfall=bound - best.value)
 
 
 def judge(H: Matrix, b: Vector, u: Vector) -> SimplexSolution:
@@ -57,17 +58,12 @@ def judge(H: Matrix, b: Vector, u: Vector) -> SimplexSolution:
     return SimplexSolution(u, float(b @ u - u @ Hu / 2), float(gradient.max() - gradient @ u))
 
 
-def _answers(H: Matrix, b: Vector, start: Vector | None) -> Iterator[Vector | None]:
-    yield _with_daqp(H, b, start)
-    yield _with_piqp(H, b)
-
-
-def _with_daqp(H: Matrix, b: Vector, start: Vector | None) -> Vector | None:
+def _with_daqp(H: Matrix, b: Vector) -> Vector | None:
     n = len(b)
     sense = np.zeros(n + 1, dtype=np.int32)
     sense[n] = _EQUALITY
     upper, lower = np.ones(n + 1), np.append(np.zeros(n), 1.0)
-    x, _, flag, _ = daqp.solve(H, -b, np.ones((1, n)), upper, lower, sense, primal_start=start)
+    x, _, flag, _ = daqp.solve(H, -b, np.ones((1, n)), upper, lower, sense)
     return np.asarray(x) if flag > 0 else None
 
 

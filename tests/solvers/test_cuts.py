@@ -1,0 +1,48 @@
+"""The bundle's memory: bounded, and never at the expense of the bound."""
+
+import numpy as np
+
+from kernelrank.solvers._cuts import Cuts
+from kernelrank.solvers._simplex_qp import solve_simplex_qp
+
+
+def dual_value(cuts, u, alpha):
+    return cuts.offsets @ u - u @ cuts.gram @ u / (4 * alpha)
+
+
+def test_the_gram_matrix_grows_with_the_planes(rng):
+    cuts = Cuts(7, most=100)
+    planes = rng.normal(size=(40, 7))
+    for a in planes:
+        cuts.add(a, 0.5)
+    assert cuts.size == 41
+    np.testing.assert_allclose(cuts.gram[1:, 1:], planes @ planes.T, rtol=1e-13, atol=1e-13)
+    np.testing.assert_array_equal(cuts.gram[0], 0)
+
+
+def test_making_room_keeps_the_value_of_the_last_solution(rng):
+    """With every plane in use, the least used half is replaced by its weighted mean."""
+    alpha, most = 1.0, 10
+    cuts = Cuts(50, most)
+    for _ in range(200):
+        cuts.add(rng.normal(size=50), rng.random())
+        before = solve_simplex_qp(cuts.gram / (2 * alpha), cuts.offsets, 1e-12)
+        cuts.u = before.u
+        full = cuts.size == most
+        if full:
+            w = cuts.combine(before.u)
+            cuts._make_room()
+            assert cuts.size < most
+            np.testing.assert_allclose(cuts.u.sum(), 1, rtol=1e-14)
+            np.testing.assert_allclose(dual_value(cuts, cuts.u, alpha), before.value, rtol=1e-9)
+            np.testing.assert_allclose(cuts.combine(cuts.u), w, rtol=1e-9, atol=1e-9)
+        assert cuts.size <= most
+
+
+def test_unused_planes_go_first(rng):
+    cuts = Cuts(3, most=8)
+    for k in range(7):
+        cuts.add(np.full(3, float(k)), float(k))
+    cuts.u = np.array([0, 0, 0.5, 0, 0.5, 0, 0, 0])
+    cuts.add(np.full(3, 9.0), 9.0)
+    np.testing.assert_array_equal(cuts.offsets, [0, 1, 3, 9])

@@ -1,0 +1,119 @@
+"""Products with X: any storage, any number of threads, the same float64 sums."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from kernelrank.solvers import make_products
+from kernelrank.solvers._products import multiply
+
+
+def storages(X):
+    padded = np.zeros((X.shape[0] * 2, X.shape[1] * 3))
+    padded[::2, ::3] = X
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    wide_indices = sp.csr_matrix(X)
+    wide_indices.indices, wide_indices.indptr = (
+        part.astype(np.int64) for part in (wide_indices.indices, wide_indices.indptr)
+    )
+    return {
+        "C": X,
+        "Fortran": np.asfortranarray(X),
+        "strided": padded[::2, ::3],
+        "read-only": read_only,
+        "csr": sp.csr_matrix(X),
+        "csc": sp.csc_matrix(X),
+        "csr array": sp.csr_array(X),
+        "csr, 64-bit indices": wide_indices,
+        "csr, unsorted": sp.csr_matrix(X[:, ::-1])[:, ::-1],
+    }
+
+
+def sparse_data(rng, m, n):
+    X = rng.normal(size=(m, n))
+    X[rng.random((m, n)) < 0.7] = 0
+    return X
+
+
+@pytest.mark.parametrize("storage", list(storages(np.eye(2))))
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_products_are_those_of_the_matrix(rng, storage, n_threads):
+    X = sparse_data(rng, 700, 13)
+    w, g = rng.normal(size=13), rng.normal(size=700)
+    g -= g.mean()
+    products = make_products(storages(X)[storage], n_threads)
+    np.testing.assert_allclose(products.forward(w), X @ w, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(products.backward(g), X.T @ g, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", ["C", "Fortran", "csr", "csc"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_do_not_show_in_the_last_bit(rng, storage, dtype):
+    X = sparse_data(rng, 40_000, 12).astype(dtype)
+    w, g = rng.normal(size=12), rng.normal(size=40_000)
+    results = [(p.forward(w), p.backward(g)) for p in (make_products(storages(X)[storage], n) for n in (1, 2, 5))]
+    for forward, backward in results[1:]:
+        np.testing.assert_array_equal(forward, results[0][0])
+        np.testing.assert_array_equal(backward, results[0][1])
+
+
+@pytest.mark.parametrize("storage", ["C", "Fortran", "csr", "csc"])
+def test_float32_is_summed_in_float64(rng, storage):
+    X = sparse_data(rng, 3000, 40).astype(np.float32)
+    exact = X.astype(np.float64)
+    w, g = rng.normal(size=40), rng.normal(size=3000)
+    products = make_products(storages(X)[storage])
+    np.testing.assert_allclose(products.forward(w), exact @ w, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(products.backward(g), exact.T @ g, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(multiply(storages(X)[storage], w), exact @ w, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", ["C", "csr", "csc"])
+def test_an_offset_costs_no_digits(rng, storage):
+    """Differences of scores, and products with a g that sums to zero, do not see offsets."""
+    X = np.round(rng.normal(size=(2000, 3)) * 2**20) / 2**20  # exact with the offset added
+    w, g = rng.normal(size=3), rng.normal(size=2000)
+    g -= g.mean()
+    shifted = make_products(storages(X + [2.0**30, 0, -(2.0**30)])[storage])
+    differences = np.diff(shifted.forward(w))
+    np.testing.assert_allclose(differences, np.diff(X @ w), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(shifted.backward(g), X.T @ g, rtol=0, atol=1e-9)  # g sums to zero up to 1e-16 only
+
+
+@pytest.mark.parametrize("storage", ["C", "Fortran", "csr", "csc"])
+def test_constant_columns_get_exactly_nothing(rng, storage):
+    X = np.column_stack([rng.normal(size=900), np.full(900, 1e8), np.zeros(900), np.full(900, 0.1)])
+    backward = make_products(storages(X)[storage]).backward(rng.normal(size=900))
+    np.testing.assert_array_equal(backward[1:], 0.0)
+    assert backward[0] != 0
+
+
+def test_a_column_constant_but_for_one_row_is_not_constant(rng):
+    X = np.full((5000, 2), 3.0)
+    X[1234, 1] = 4.0
+    g = rng.normal(size=5000)
+    for storage in ("C", "csr", "csc"):
+        assert make_products(storages(X)[storage]).backward(g)[1] != 0
+
+
+def test_the_matrix_is_not_changed(rng):
+    X = sp.csr_matrix(rng.normal(size=(50, 3)) + 1e9)
+    before = X.data.copy()
+    make_products(X).forward(np.ones(3))
+    np.testing.assert_array_equal(X.data, before)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 1), (1, 5), (3, 0)])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, sp.csc_matrix])
+def test_small_shapes(shape, convert):
+    X = np.ones(shape)
+    products = make_products(convert(X))
+    assert products.forward(np.ones(shape[1])).shape == (shape[0],)
+    assert products.backward(np.ones(shape[0])).shape == (shape[1],)
+
+
+def test_an_empty_sparse_matrix():
+    products = make_products(sp.csr_matrix((4, 3)))
+    np.testing.assert_array_equal(products.forward(np.ones(3)), np.zeros(4))
+    np.testing.assert_array_equal(products.backward(np.ones(4)), np.zeros(3))

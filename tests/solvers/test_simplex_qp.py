@@ -1,0 +1,60 @@
+"""The small quadratic program: judged by our own bound, whatever a solver says."""
+
+import numpy as np
+import pytest
+
+from kernelrank.solvers import _simplex_qp
+from kernelrank.solvers._simplex_qp import judge, solve_simplex_qp
+
+
+def program(rng, size=30, rank=8, alpha=1e-2):
+    A = rng.normal(size=(size, rank))
+    A[0] = 0
+    return A @ A.T / (2 * alpha), np.append(0.0, rng.random(size - 1))
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-2, 1e2])
+def test_singular_programs_are_solved(rng, alpha):
+    H, b = program(rng, alpha=alpha)
+    solution = solve_simplex_qp(H, b, accuracy=1e-8)
+    assert solution.shortfall <= 1e-8
+    assert (solution.u >= 0).all()
+    assert solution.u.sum() == pytest.approx(1, abs=1e-14)
+
+
+def test_the_bound_is_a_bound(rng):
+    H, b = program(rng)
+    best = solve_simplex_qp(H, b, accuracy=1e-9)
+    for _ in range(50):
+        other = judge(H, b, rng.random(len(b)))
+        assert other.value <= best.value + best.shortfall
+        assert other.value + other.shortfall >= best.value
+
+
+@pytest.mark.parametrize(
+    "corrupt",
+    [
+        lambda u: u[::-1],
+        lambda u: np.full_like(u, np.nan),
+        lambda u: -np.ones_like(u),
+        lambda u: np.eye(len(u))[0],
+        lambda u: None,
+    ],
+)
+def test_a_wrong_answer_of_the_first_solver_is_noticed(rng, monkeypatch, corrupt):
+    H, b = program(rng)
+    right = solve_simplex_qp(H, b, accuracy=1e-8)
+    first = _simplex_qp._with_daqp
+    monkeypatch.setattr(_simplex_qp, "_with_daqp", lambda *args: corrupt(first(*args)))
+    fallback = solve_simplex_qp(H, b, accuracy=1e-8)
+    assert fallback.shortfall <= 1e-8
+    assert fallback.value == pytest.approx(right.value, abs=2e-8)
+
+
+def test_without_any_solver_the_answer_is_still_feasible(rng, monkeypatch):
+    monkeypatch.setattr(_simplex_qp, "_with_daqp", lambda *_: None)
+    monkeypatch.setattr(_simplex_qp, "_with_piqp", lambda *_: None)
+    H, b = program(rng)
+    solution = solve_simplex_qp(H, b, accuracy=1e-8)
+    assert solution.u.sum() == 1
+    assert solution.shortfall > 0
