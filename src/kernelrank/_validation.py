@@ -16,9 +16,10 @@ QID_COLUMN = "qid"
 def check_vector(values: ArrayLike, name: str, n_rows: int | None = None) -> NDArray[np.float64]:
     """Return `values` as a finite, contiguous float64 vector, of length `n_rows` if given."""
     vector = column_or_1d(values, warn=True, input_name=name)
-    vector = check_array(
-        vector, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0, input_name=name, copy=False
-    )
+    with _quiet():
+        vector = check_array(
+            vector, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0, input_name=name, copy=False
+        )
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(f"{name} has {len(vector)} elements, but there are {n_rows} rows.")
     return np.ascontiguousarray(vector)
@@ -103,12 +104,18 @@ def separate_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a finite float32 or float64 matrix, dense or CSR/CSC; record or check its columns."""
-    return validation.validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csr", "csc"),
-        dtype=(np.float64, np.float32),
-        order=None,
-        accept_large_sparse=True,
-    )
+    with _quiet():
+        return validation.validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=(np.float64, np.float32),
+            order=None,
+            accept_large_sparse=True,
+        )
+
+
+def _quiet() -> np.errstate:
+    """Silence the sums by which scikit-learn looks for infinities: finite numbers may overflow them."""
+    return np.errstate(over="ignore", invalid="ignore")

@@ -1,0 +1,334 @@
+"""RankSVM: what it promises, on data of every kind."""
+
+import contextlib
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from oracles import concordance, pairwise_hinge
+from sklearn.base import clone
+
+from kernelrank import RankSVM
+from kernelrank.exceptions import ConvergenceWarning, MissingQueryWarning, NoComparablePairsError
+
+
+def data(rng, m=120, n=4, noise=0.5):
+    X = rng.normal(size=(m, n))
+    return X, X @ rng.normal(size=n) + noise * rng.normal(size=m)
+
+
+def objective(model, X, y, **kwargs):
+    return pairwise_hinge(y, X @ model.coef_, **kwargs) + model.alpha * model.coef_ @ model.coef_
+
+
+# Certificates
+
+
+@pytest.mark.parametrize("query_weighting", ["query", "pair"])
+def test_the_attributes_say_what_they_promise(rng, query_weighting):
+    X, y = data(rng)
+    qid = rng.integers(0, 9, len(y))
+    model = RankSVM(alpha=1e-2, query_weighting=query_weighting).fit(X, y, qid=qid)
+    tight = RankSVM(alpha=1e-2, query_weighting=query_weighting, tol=1e-8).fit(X, y, qid=qid)
+    assert 0 <= model.objective_ - tight.objective_ <= model.gap_ <= 1e-3
+    assert model.objective_ == pytest.approx(
+        objective(model, X, y, qid=qid, query_weighting=query_weighting), rel=1e-12
+    )
+    assert model.n_pairs_ == sum(y[i] < y[j] and qid[i] == qid[j] for i in range(len(y)) for j in range(len(y)))
+    assert model.n_iter_ == len(model.history_)
+    assert model.history_["upper_bound"][-1] - model.history_["lower_bound"][-1] == model.gap_
+
+
+def test_not_converged_warns_with_the_gap_and_keeps_the_best(rng):
+    X, y = data(rng)
+    with pytest.warns(ConvergenceWarning, match=r"certified gap is .* after 2 iterations.*Increase max_iter"):
+        model = RankSVM(alpha=1e-6, max_iter=2).fit(X, y)
+    assert model.gap_ > 1e-3
+    assert model.objective_ == model.history_["upper_bound"].min()
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e12])
+def test_extreme_alphas(rng, alpha):
+    X, y = data(rng)
+    model = RankSVM(alpha=alpha).fit(X, y)
+    assert model.gap_ <= 1e-3
+    assert np.isfinite(model.coef_).all()
+    if alpha == 1e12:
+        np.testing.assert_allclose(model.coef_, 0, atol=1e-11)
+        assert model.objective_ == pytest.approx(1, abs=1e-9)
+
+
+# Invariances
+
+
+def test_only_the_order_of_y_matters(rng):
+    X, y = data(rng)
+    first = RankSVM().fit(X, y)
+    np.testing.assert_array_equal(RankSVM().fit(X, np.exp(3 * y)).coef_, first.coef_)
+
+
+def test_reversed_utilities_reverse_the_model(rng):
+    X, y = data(rng)
+    np.testing.assert_allclose(RankSVM(tol=1e-9).fit(X, -y).coef_, -RankSVM(tol=1e-9).fit(X, y).coef_, atol=1e-4)
+
+
+def test_the_order_of_rows_does_not_matter(rng):
+    X, y = data(rng)
+    qid = rng.integers(0, 5, len(y))
+    order = rng.permutation(len(y))
+    first, second = (
+        RankSVM(alpha=1e-2, tol=1e-9).fit(X[rows], y[rows], qid=qid[rows]) for rows in (slice(None), order)
+    )
+    assert first.objective_ == pytest.approx(second.objective_, abs=2e-9)
+    np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "ids", [lambda q: [f"query {k}" for k in q], lambda q: -1000 * q, lambda q: [(k, "x") for k in q]]
+)
+def test_names_of_queries_do_not_matter(rng, ids):
+    X, y = data(rng)
+    qid = rng.integers(0, 5, len(y))
+    first, second = RankSVM().fit(X, y, qid=qid), RankSVM().fit(X, y, qid=ids(qid))
+    np.testing.assert_allclose(second.coef_, first.coef_, rtol=1e-9)
+
+
+def test_splitting_off_rows_without_a_partner_changes_nothing(rng):
+    X, y = data(rng)
+    qid = rng.integers(0, 5, len(y))
+    alone = RankSVM().fit(np.vstack([X, X[:3] * 10]), np.append(y, [9, 9, 9]), qid=np.append(qid, [77, 78, 79]))
+    np.testing.assert_allclose(alone.coef_, RankSVM().fit(X, y, qid=qid).coef_, rtol=1e-9)
+
+
+def test_an_offset_leaves_the_model_unchanged(rng):
+    X, y = data(rng)
+    reference = RankSVM().fit(X, y).coef_
+    offset = X + [1e8, 0, -1e8, 5.0]
+    for shifted in (offset, sp.csr_array(offset), np.asfortranarray(offset)):
+        np.testing.assert_allclose(RankSVM().fit(shifted, y).coef_, reference, rtol=0, atol=1e-6)
+
+
+def test_a_constant_feature_gets_weight_zero(rng):
+    X, y = data(rng)
+    assert RankSVM(alpha=1e-9).fit(np.column_stack([X, np.full(len(y), 1e8)]), y).coef_[-1] == 0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_repeated_rows_equal_weights(rng, k):
+    X, y = data(rng, m=60)
+    repeated = RankSVM(alpha=1e-2, tol=1e-9).fit(np.repeat(X, k, axis=0), np.repeat(y, k))
+    weighted = RankSVM(alpha=1e-2, tol=1e-9).fit(X, y, sample_weight=np.full(len(y), k))
+    single = RankSVM(alpha=1e-2, tol=1e-9).fit(X, y)
+    assert repeated.n_pairs_ == k * k * single.n_pairs_ == weighted.n_pairs_
+    for model in (repeated, weighted):
+        np.testing.assert_allclose(model.coef_, single.coef_, atol=1e-3)
+
+
+def test_uneven_weights_equal_repetitions(rng):
+    X, y = data(rng, m=60)
+    qid, weights = rng.integers(0, 4, 60), rng.integers(0, 4, 60)
+    rows = np.repeat(np.arange(60), weights)
+    repeated = RankSVM(alpha=1e-2, tol=1e-9).fit(X[rows], y[rows], qid=qid[rows])
+    weighted = RankSVM(alpha=1e-2, tol=1e-9).fit(X, y, qid=qid, sample_weight=weights)
+    assert weighted.n_pairs_ == repeated.n_pairs_
+    assert weighted.objective_ == pytest.approx(repeated.objective_, abs=2e-9)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-3)
+
+
+# Storage, threads, scale
+
+
+def containers(X):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    names = [f"feature {k}" for k in range(X.shape[1])]
+    return {
+        "list": X.tolist(),
+        "Fortran": np.asfortranarray(X),
+        "strided": np.repeat(X, 2, axis=0)[::2],
+        "csr_matrix": sp.csr_matrix(X),
+        "csc_array": sp.csc_array(X),
+        "coo_array": sp.coo_array(X),
+        "pandas": pd.DataFrame(X, columns=names),
+        "polars": pl.DataFrame(X, schema=names),
+    }
+
+
+@pytest.mark.parametrize("container", list(containers(np.eye(2))))
+def test_any_container_gives_the_same_model(rng, container):
+    X, y = data(rng)
+    X[rng.random(X.shape) < 0.3] = 0
+    reference = RankSVM().fit(X, y)
+    model = RankSVM().fit(containers(X)[container], y)
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(containers(X)[container]), X @ model.coef_, rtol=1e-12, atol=1e-12)
+
+
+def test_memory_maps_and_read_only_arrays(rng, tmp_path):
+    X, y = data(rng)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.testing.assert_array_equal(RankSVM().fit(mapped, y).coef_, RankSVM().fit(X, y).coef_)
+
+
+def test_integers_and_float32(rng):
+    X, y = data(rng)
+    integers = np.round(X * 10).astype(np.int64)
+    reference = RankSVM(tol=1e-9).fit(integers.astype(float), y)
+    for converted in (integers, integers.astype(np.float32), sp.csr_array(integers.astype(np.float32))):
+        model = RankSVM(tol=1e-9).fit(converted, y)
+        assert model.objective_ == pytest.approx(reference.objective_, abs=1e-9)
+        np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_do_not_show(rng, sparse, weighted):
+    X, y = data(rng, m=70_000)
+    weights = rng.random(len(y)) if weighted else None
+    X = sp.csr_array(X * (rng.random(X.shape) < 0.3)) if sparse else X
+    one, two = (RankSVM(alpha=1e-2, n_jobs=n).fit(X, y, sample_weight=weights) for n in (1, 2))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(one.history_["lower_bound"], two.history_["lower_bound"])
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e-30, 1e30])
+def test_tiny_and_large_features_stay_finite(rng, scale):
+    X, y = data(rng)
+    model = RankSVM(alpha=1e-3 * min(scale, 1) ** 2 if scale == 1e-30 else 1e-3, max_iter=30)
+    # Warnings are errors here; the fit is checked all the same.
+    with np.errstate(all="raise", under="ignore"), contextlib.suppress(ConvergenceWarning):
+        model.fit(X * scale, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.gap_)
+
+
+def test_features_too_large_for_float64_are_a_clear_error(rng):
+    X, y = data(rng)
+    with pytest.raises(ValueError, match=r"features are too large\. Rescale them"):
+        RankSVM().fit(X * 1e300, y)
+
+
+# Prediction
+
+
+def test_predictions_score_and_rank(rng):
+    X, y = data(rng)
+    qid = rng.integers(0, 6, len(y))
+    model = RankSVM().fit(X, y, qid=qid)
+    scores = model.predict(X)
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    assert model.score(X, y, qid=qid) == pytest.approx(concordance(y, scores, qid), rel=1e-14)
+    ranks = model.rank(X, qid)
+    for row in range(len(y)):
+        rivals = scores[qid == qid[row]]
+        assert ranks[row] == 1 + (rivals > scores[row]).sum()
+
+
+def test_equal_scores_share_a_rank():
+    model = RankSVM().fit([[0.0], [1.0]], [0, 1])
+    np.testing.assert_array_equal(model.rank([[1.0], [3.0], [3.0], [2.0]]), [4, 1, 1, 3])
+
+
+def test_warm_start_begins_where_the_last_fit_ended(rng):
+    X, y = data(rng, m=1000)
+    model = RankSVM(alpha=1e-5, warm_start=True).fit(X, y)
+    first = model.n_iter_, model.objective_
+    model.fit(X, y)
+    assert model.history_["upper_bound"][0] == pytest.approx(first[1], rel=1e-12)
+    assert model.gap_ <= 1e-3
+    model.fit(X[:, :2], y)  # another number of features: from scratch
+    assert model.coef_.shape == (2,)
+    assert RankSVM(alpha=1e-5).fit(X, y).n_iter_ == first[0]
+
+
+def test_pickle_and_clone(rng):
+    X, y = data(rng)
+    model = RankSVM(alpha=1e-2).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert len(pickle.dumps(model)) < 10_000  # the data stays out
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_fit_leaves_the_parameters_alone(rng):
+    X, y = data(rng)
+    model = RankSVM(alpha=1e-2)
+    before = model.get_params()
+    assert model.fit(X, y).get_params() == before
+
+
+def test_verbose_prints_the_bounds(rng, capsys):
+    model = RankSVM(verbose=1).fit(*data(rng))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == model.n_iter_
+    assert all("objective" in line and "lower bound" in line and "gap" in line for line in lines)
+    RankSVM().fit(*data(rng))
+    assert capsys.readouterr().out == ""
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"alpha": 0}, "alpha"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"tol": 0.0}, "tol"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"loss": "squared"}, "loss must be 'hinge', got 'squared'"),
+        ({"kernel": "gaussian"}, "kernel must be 'linear'"),
+        ({"query_weighting": "row"}, "query_weighting must be 'query' or 'pair'"),
+        ({"n_basis": 10}, "n_basis"),
+        ({"positive": True}, "positive=True is not available"),
+    ],
+)
+def test_bad_parameters(rng, parameters, match):
+    with pytest.raises(ValueError, match=match):
+        RankSVM(**parameters).fit(*data(rng))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda X, y: (np.where(X[0, 0] == X, np.nan, X), y), "X contains NaN"),
+        (lambda X, y: (np.where(X[0, 0] == X, np.inf, X), y), "X contains infinity"),
+        (lambda X, y: (X, np.where(y == y[0], np.nan, y)), "y contains NaN"),
+        (lambda X, y: (X, np.where(y == y[0], -np.inf, y)), "y contains infinity"),
+        (lambda X, y: (X, y[:-1]), "y has 119 elements, but there are 120 rows"),
+        (lambda X, y: (X[:0], y[:0]), "0 sample"),
+        (lambda X, y: (X[:, :0], y), "0 feature"),
+        (lambda X, y: (X, None), "requires y to be passed"),
+    ],
+)
+def test_bad_data(rng, change, match):
+    with pytest.raises(ValueError, match=match):
+        RankSVM().fit(*change(*data(rng)))
+
+
+@pytest.mark.parametrize("y", [[1, 1, 1], [0.0, -0.0, 0.0]])
+def test_nothing_to_rank(y):
+    with pytest.raises(NoComparablePairsError):
+        RankSVM().fit(np.eye(3), y)
+    with pytest.raises(NoComparablePairsError):
+        RankSVM().fit(np.eye(3), [1, 2, 3], qid=[1, 2, 3])
+    with pytest.raises(NoComparablePairsError):
+        RankSVM().fit([[1.0]], [1])
+
+
+def test_a_failed_fit_can_be_repeated(rng):
+    X, y = data(rng)
+    model = RankSVM()
+    with pytest.raises(NoComparablePairsError):
+        model.fit(X, np.ones(len(y)))
+    np.testing.assert_array_equal(model.fit(X, y).coef_, RankSVM().fit(X, y).coef_)
+
+
+def test_scoring_without_the_queries_warns_with_both_remedies(rng):
+    X, y = data(rng)
+    qid = rng.integers(0, 6, len(y))
+    model = RankSVM().fit(X, y, qid=qid)
+    with pytest.warns(MissingQueryWarning, match=r'Pass qid to score.*column named "qid".*enable_metadata_routing'):
+        model.score(X, y)
+    RankSVM().fit(X, y).score(X, y)  # nothing to warn about

@@ -1,0 +1,81 @@
+"""Ctrl-C returns within a second, and the library works on afterwards."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+COMMON = """
+import signal, sys, time
+import numpy as np
+from kernelrank import RankSVM
+from kernelrank.pairs import UtilityPairs
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(0)
+
+def interrupted(work):
+    print("ready", flush=True)
+    try:
+        while True:
+            work()
+    except KeyboardInterrupt:
+        print(time.time(), flush=True)
+"""
+
+
+def seconds_to_return(script, delay=1.0):
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", COMMON + textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    sent = time.time()
+    output = process.communicate(timeout=60)[0].splitlines()
+    assert process.returncode == 0, output
+    assert output[1:] == ["works"]
+    return float(output[0]) - sent
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_quadratic_count_is_cut_short(n_jobs, weighted):
+    """One call that would take minutes: only the flag inside the core can end it."""
+    script = f"""
+    y = rng.normal(size=600_000)
+    pairs = UtilityPairs(y, n_jobs={n_jobs}, sample_weight={"np.ones(600_000)" if weighted else None})
+    interrupted(lambda: pairs.count(y, method="pairs"))
+    print("works" if pairs.count(y, margin=0.0).total == 0 else "broken")
+    """
+    assert seconds_to_return(script) < 1
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_fit_is_cut_short_and_can_be_repeated(sparse):
+    script = f"""
+    import scipy.sparse as sp
+    X = rng.normal(size=(200_000, 20))
+    y = X @ rng.normal(size=20) + rng.normal(size=200_000)
+    X = sp.csr_array(X) if {sparse} else X
+    model = RankSVM(alpha=1e-7, tol=1e-12, max_iter=10**6)
+    interrupted(lambda: model.fit(X, y))
+    print("works" if model.set_params(alpha=0.1, tol=1e-3).fit(X, y).gap_ <= 1e-3 else "broken")
+    """
+    assert seconds_to_return(script) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ten_million_rows(n_jobs):
+    script = f"""
+    y, scores = rng.normal(size=10_000_000), rng.normal(size=10_000_000)
+    pairs = UtilityPairs(y, n_jobs={n_jobs})
+    interrupted(lambda: (pairs.count(scores), UtilityPairs(scores, n_jobs={n_jobs})))
+    print("works" if pairs.count_totals(y, margin=0.0).sum() == 0 else "broken")
+    """
+    for delay in np.linspace(0.3, 4, 6):
+        assert seconds_to_return(script, delay) < 1
