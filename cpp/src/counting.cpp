@@ -44,17 +44,21 @@ struct Arranged {
 // structures only ever count what is below and sums of weights never cancel.
 template <bool Up, class Set>
 struct PlaceTally {
+  static constexpr bool kCounts = !std::is_same_v<Set, SumTree>;
   Set set;
   void insert(const Arranged& q, std::size_t i) {
     put(q, i, [&](auto... args) { set.insert(args...); });
   }
-  void load(const Arranged& q, std::size_t begin, std::size_t end) {
-    if constexpr (requires { set.settle(); }) {
-      for (std::size_t i = begin; i < end; ++i) put(q, i, [&](std::uint32_t k) { set.mark(k); });
-      set.settle();
+  // Many rows at once: load() each, then settle().
+  void load(const Arranged& q, std::size_t i) {
+    if constexpr (kCounts) {
+      put(q, i, [&](std::uint32_t k) { set.mark(k); });
     } else {
-      for (std::size_t i = begin; i < end; ++i) insert(q, i);
+      insert(q, i);
     }
+  }
+  void settle() {
+    if constexpr (kCounts) set.settle();
   }
   auto count(const Arranged& q, std::size_t i) const {
     return set.below(Up ? static_cast<std::uint32_t>(q.n) - q.level_end(i) : q.level_begin(i));
@@ -65,10 +69,10 @@ struct PlaceTally {
   static void put(const Arranged& q, std::size_t i, Put&& into) {
     const std::uint32_t place = q.key(i);
     const std::uint32_t key = Up ? static_cast<std::uint32_t>(q.n) - 1 - place : place;
-    if constexpr (std::is_same_v<Set, SumTree>) {
-      into(key, q.weights[q.slot(i)]);
-    } else {
+    if constexpr (kCounts) {
       into(key);
+    } else {
+      into(key, q.weights[q.slot(i)]);
     }
   }
 };
@@ -90,9 +94,8 @@ struct LevelTally {
     return Up ? static_cast<std::uint32_t>(q.n_levels) - 1 - level : level;
   }
   void insert(const Arranged& q, std::size_t i) { sums.insert(key(q, i), weight_of<Value>(q, i)); }
-  void load(const Arranged& q, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) insert(q, i);
-  }
+  void load(const Arranged& q, std::size_t i) { insert(q, i); }
+  void settle() {}
   Value count(const Arranged& q, std::size_t i) const { return sums.below(key(q, i)); }
 };
 
@@ -100,9 +103,8 @@ template <bool Up, class Value>
 struct RedBlackTally {
   RedBlackTree<Value> tree;
   void insert(const Arranged& q, std::size_t i) { tree.insert(q.key(i), weight_of<Value>(q, i)); }
-  void load(const Arranged& q, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) insert(q, i);
-  }
+  void load(const Arranged& q, std::size_t i) { insert(q, i); }
+  void settle() {}
   Value count(const Arranged& q, std::size_t i) const {
     return Up ? tree.count_larger(q.key(i)) : tree.count_smaller(q.key(i));
   }
@@ -112,7 +114,7 @@ struct RedBlackTally {
 // takes in what is not clearly higher, d walks down.
 template <bool Up, class Tally, class Count>
 void sweep(const Arranged q, Tally tally, Member& member, Range mine, Count* out) {
-  if (mine.size() == 0 || member.stop()) return;  // after a stop the items may be half written
+  if (mine.size() == 0 || member.stop()) return;  // after a stop the records may be half written
   // What the window of the first row holds goes in at once.
   std::size_t edge = 0;
   for (std::size_t end = q.n; edge < end;) {
@@ -120,8 +122,11 @@ void sweep(const Arranged q, Tally tally, Member& member, Range mine, Count* out
     const bool in_front = Up ? q.violated(mine.begin, middle) : !q.violated(middle, mine.end - 1);
     (in_front ? edge : end) = in_front ? middle + 1 : middle;
   }
+  member.blocks(Up ? Range{0, edge} : Range{edge, q.n}, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) tally.load(q, i);
+  });
+  tally.settle();
   if constexpr (Up) {
-    tally.load(q, 0, edge);
     member.blocks(mine, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         for (; edge < q.n && q.violated(i, edge); ++edge) tally.insert(q, edge);
@@ -129,7 +134,6 @@ void sweep(const Arranged q, Tally tally, Member& member, Range mine, Count* out
       }
     });
   } else {
-    tally.load(q, edge, q.n);
     member.blocks({q.n - mine.end, q.n - mine.begin}, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = q.n - begin; i-- > q.n - end;) {
         for (; edge > 0 && q.violated(edge - 1, i); --edge) tally.insert(q, edge - 1);

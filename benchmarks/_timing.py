@@ -1,0 +1,91 @@
+"""What the benchmarks share: timing, tables, and what they ran on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy
+
+import kernelrank
+
+_SLOW = 0.5  # seconds: such a task is not repeated more often than it must be
+
+
+def best_times(tasks: dict[str, Callable[[], Any]], at_least: int = 5, at_most: int = 15) -> dict[str, float]:
+    """Least seconds of each task.
+
+    They take turns, so that what disturbs one disturbs the others, and every other time in
+    reverse order, so that none always profits from the memory that the one before it freed.
+    """
+    best = dict.fromkeys(tasks, float("inf"))
+    for turn in range(at_most):
+        for name in list(tasks)[:: -1 if turn % 2 else 1]:
+            if turn >= at_least and best[name] > _SLOW:
+                continue
+            start = perf_counter()
+            tasks[name]()
+            best[name] = min(best[name], perf_counter() - start)
+    return best
+
+
+class Stopwatch:
+    """Seconds spent inside functions, by the name they are timed under."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that does the same and is timed."""
+
+        @wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            start = perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.seconds[name] += perf_counter() - start
+
+        return wrapper
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Align as Markdown: the first column to the left, numbers to the right."""
+    lines = [list(heading), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * (width - (i > 0)) + ":" * (i > 0) for i, width in enumerate(widths)])
+    return "\n".join(
+        "| " + " | ".join(f"{cell:{'>' if i else '<'}{widths[i]}}" for i, cell in enumerate(line)) + " |"
+        for line in lines
+    )
+
+
+def show_progress(name: str) -> None:
+    """Name what is being measured, if somebody is watching."""
+    if sys.stderr.isatty():
+        print(f"\r{name:40}\r", end="", file=sys.stderr, flush=True)
+
+
+def machine() -> str:
+    """Versions, processor and how busy it is with other work, in two lines."""
+    load = f", load average {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
+    return (
+        f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__},"
+        f" kernelrank {kernelrank.__version__}\n{_processor()}, {os.cpu_count()} hardware threads{load}"
+    )
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )

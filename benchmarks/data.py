@@ -1,0 +1,113 @@
+"""The data of the training benchmark: two public sets from files, two made here.
+
+Files are looked for in the folder that the environment variable KERNELRANK_DATA names:
+
+regression/california_housing.csv.gz
+    20,640 districts, "cadata" in the LIBSVM collection, also ``cal.housing.arff`` in the
+    repository renatopp/arff-datasets: a line of names, then 8 features and last the target,
+    the median house value.
+text/news20_counts.npz
+    The "bydate" version of 20 newsgroups, 18,846 documents: subject and body as counts of
+    lower-case alphabetic words that occur in two or more documents. A CSR matrix as the arrays
+    ``data``, ``indices``, ``indptr`` and ``shape``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+_TARGET_WORDS = 50  # distinct ones: few words would make most utilities zero
+
+
+class MissingDataError(Exception):
+    """A file that a workload needs is not there."""
+
+
+class Dataset(NamedTuple):
+    """Rows to train on, and rows to test on."""
+
+    X: Any
+    y: Vector
+    X_test: Any
+    y_test: Vector
+
+
+def california_housing(n_train: int) -> Dataset:
+    """Standardised features, house values as utilities."""
+    with gzip.open(_find("regression/california_housing.csv.gz"), "rt") as lines:
+        numbers = np.loadtxt(lines, delimiter=",", skiprows=1)
+    X, y = numbers[:, :-1], numbers[:, -1]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return _split(X, y, n_train, np.random.default_rng(1))
+
+
+def news20(n_train: int) -> Dataset:
+    """Documents, and their similarity to one of them that is taken out."""
+    with np.load(_find("text/news20_counts.npz")) as parts:
+        data, indices = parts["data"].astype(np.float64), parts["indices"].astype(np.int32)
+        counts = sp.csr_matrix((data, indices, parts["indptr"]), shape=tuple(parts["shape"]))
+    rng = np.random.default_rng(1)
+    return _split(*_similarity_to_one(tf_idf(counts), rng), n_train, rng)
+
+
+def dense(n_train: int, n_features: int = 50) -> Dataset:
+    """Linear utilities with as much noise as signal."""
+    rng = np.random.default_rng(1)
+    m = n_train + max(1_000, n_train // 10)
+    X, w = rng.normal(size=(m, n_features)), rng.normal(size=n_features)
+    return _split(X, X @ w + np.linalg.norm(w) * rng.normal(size=m), n_train, rng)
+
+
+def text_like(n_train: int, n_features: int = 20_000) -> Dataset:
+    """Words with Zipf's frequencies, about 50 different ones a row; utilities as for `news20`."""
+    rng = np.random.default_rng(1)
+    m = n_train + max(1_000, n_train // 10)
+    lengths = np.maximum(10, rng.poisson(68, m))
+    shares = np.cumsum(1 / np.arange(1, n_features + 1) ** 1.05)
+    words = np.searchsorted(shares, shares[-1] * rng.random(lengths.sum())).astype(np.int32)
+    counts = sp.csr_matrix((np.ones(len(words)), words, np.r_[0, np.cumsum(lengths)]), shape=(m, n_features))
+    counts.sum_duplicates()
+    return _split(*_similarity_to_one(tf_idf(counts), rng), n_train, rng)
+
+
+def tf_idf(counts: Any) -> Any:
+    """(1 + log tf) * log(m / df), rows of unit length."""
+    m, n = counts.shape
+    frequency = np.bincount(counts.indices, minlength=n)
+    X = counts.copy()
+    X.data = (1 + np.log(X.data)) * np.log(m / frequency[X.indices])
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    X.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(X.indptr))
+    return X
+
+
+def _similarity_to_one(X: Any, rng: np.random.Generator) -> tuple[Any, Vector]:
+    """Take one row out; its dot products with the others are their utilities (Airola et al. 2011, section 5.1)."""
+    target = rng.choice(np.flatnonzero(np.diff(X.indptr) >= _TARGET_WORDS))
+    others = X[np.delete(np.arange(X.shape[0]), target)]
+    return others, (others @ X[target].T).toarray().ravel()
+
+
+def _split(X: Any, y: Vector, n_train: int, rng: np.random.Generator) -> Dataset:
+    order = rng.permutation(len(y))
+    train, test = order[:n_train], order[n_train:]
+    return Dataset(X[train], y[train], X[test], y[test])
+
+
+def _find(name: str) -> Path:
+    folder = os.environ.get("KERNELRANK_DATA")
+    if not folder:
+        raise MissingDataError(f"needs {name} in the folder that KERNELRANK_DATA names, but that is not set")
+    path = Path(folder) / name
+    if not path.is_file():
+        raise MissingDataError(f"needs {name}, which is not in the folder that KERNELRANK_DATA names")
+    return path

@@ -1,0 +1,62 @@
+"""What the library computes, straight from the definitions: every pair is looked at, O(m^2)."""
+
+import numpy as np
+
+
+def _pairs(y, qid, weights):
+    """Matrix of w[i] * w[j] where y[i] < y[j] in the same query, else 0; integers without weights."""
+    y = np.asarray(y, dtype=float)
+    query = query_numbers(qid, len(y))
+    comparable = (y[:, None] < y[None, :]) & (query[:, None] == query[None, :])
+    if weights is None:
+        return comparable.astype(np.int64)
+    return np.where(comparable, np.multiply.outer(np.asarray(weights, float), np.asarray(weights, float)), 0.0)
+
+
+def query_numbers(qid, n_rows):
+    """Number the queries 0, 1, ... in order of appearance."""
+    numbers = {}
+    return np.array([numbers.setdefault(each, len(numbers)) for each in ([0] * n_rows if qid is None else qid)], int)
+
+
+def count_violations(y, scores, qid=None, weights=None, margin=1.0):
+    """Return (c, d): violated pairs in which a row is the lower one, and the higher one."""
+    p = np.asarray(scores, dtype=float)
+    violated = np.where(p[None, :] < p[:, None] + margin, _pairs(y, qid, weights), 0)  # [i, j]: y[i] < y[j]
+    return violated.sum(axis=1), violated.sum(axis=0)
+
+
+def count_violations_of_levels(y, scores, margin=1.0):
+    """Count the same by binary search: for a few distinct utilities and many rows, one query."""
+    y, p = np.asarray(y), np.asarray(scores, dtype=float)
+    c, d = np.zeros(len(p), np.int64), np.zeros(len(p), np.int64)
+    rows_of = [np.flatnonzero(y == level) for level in np.unique(y)]
+    for k, higher in enumerate(rows_of):
+        for lower in rows_of[:k]:
+            c[lower] += np.searchsorted(np.sort(p[higher]), p[lower] + margin, side="left")
+            d[higher] += len(lower) - np.searchsorted(np.sort(p[lower] + margin), p[higher], side="right")
+    return c, d
+
+
+def _mean_over_pairs(values, y, qid, weights, query_weighting):
+    """Average a matrix of values of pairs, by "pair", or by "query" over the queries that have a pair."""
+    pairs = _pairs(y, qid, weights)
+    values = np.where(pairs > 0, values, 0.0) * pairs
+    if query_weighting == "pair":
+        return values.sum() / pairs.sum()
+    query = query_numbers(qid, len(pairs))
+    sums = [(values[query == q].sum(), pairs[query == q].sum()) for q in np.unique(query)]
+    return np.mean([value / total for value, total in sums if total > 0])
+
+
+def pairwise_hinge(y, scores, qid=None, weights=None, query_weighting="query"):
+    """Return the mean of max(0, 1 + p[i] - p[j]) over the pairs with y[i] < y[j]."""
+    p = np.asarray(scores, dtype=float)
+    return _mean_over_pairs(np.maximum(0.0, 1.0 + p[:, None] - p[None, :]), y, qid, weights, query_weighting)
+
+
+def concordance(y, scores, qid=None, weights=None, ties=0.5):
+    """Return the mean over queries of the share of pairs y[i] < y[j] with p[i] < p[j]; a tie counts `ties`."""
+    p = np.asarray(scores, dtype=float)
+    values = np.where(p[:, None] < p[None, :], 1.0, np.where(p[:, None] == p[None, :], ties, 0.0))
+    return _mean_over_pairs(values, y, qid, weights, "query")

@@ -1,0 +1,68 @@
+"""The benchmarks run, at sizes that say nothing about speed."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def run(pytestconfig):
+    folder = pytestconfig.rootpath / "benchmarks"
+    if not folder.exists():
+        pytest.skip("a source distribution comes without benchmarks")
+
+    def run(script):
+        environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
+        command = [sys.executable, folder / script, "--quick"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return done.stdout
+
+    return run
+
+
+def cells(output):
+    """Lines of the table, each a list of cells."""
+    lines = [line for line in output.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_counting(run):
+    output = run("counting.py")
+    heading, _, *rows = cells(output)
+    assert heading[:5] == ["workload", "rows", "argsort ms", "risk ms", "risk"]
+    assert heading[5:] == ["auto", "tree", "levels", "rbtree", "pairs", "of random"]
+    names = [row[0] for row in rows]
+    assert {"distinct", "2 levels", "5 levels", "queries of 50", "sorted", "organ pipe", "large"} <= set(names)
+    by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows}
+    assert by_name["distinct"]["levels"] == ""
+    assert all(by_name["5 levels"].values())
+    assert all(float(row[4]) > 0 for row in rows)
+    verdicts = [line for line in output.splitlines() if line.strip().startswith(("met", "NOT met"))]
+    assert len(verdicts) >= 9
+    assert "memory: " in output
+
+
+def test_training(run):
+    output = run("training.py")
+    heading, _, *rows = cells(output)
+    assert {"iterations", "products", "passes", "gap", "test error", "Python %"} <= set(heading)
+    assert [(row[0], row[2]) for row in rows] == [
+        (name, line_search) for name in ("dense", "text-like") for line_search in ("yes", "no")
+    ]
+    for row in rows:
+        found = dict(zip(heading, row, strict=True))
+        assert float(found["gap"]) <= 1e-3
+        assert float(found["test error"]) < 0.5
+        shares = [float(found[name]) for name in ("products %", "counting %", "QP %", "Python %")]
+        assert min(shares) >= 0
+        assert sum(shares) == pytest.approx(100, abs=0.5)
+    for name, file in (
+        ("California housing", "regression/california_housing.csv.gz"),
+        ("20 newsgroups", "text/news20_counts.npz"),
+    ):
+        assert f"{name} is left out: it needs {file}" in output
+    assert "Python overhead at" in output
