@@ -10,7 +10,7 @@ namespace kernelrank {
 namespace {
 
 constexpr std::size_t kLinesAPoll = 4096;
-constexpr std::size_t kMostBlocks = 16;
+constexpr std::size_t kMostBlocks = 8;
 
 template <class Number, class Index>
 void gather(const Compressed<Number, Index>& x, const double* v, std::size_t begin, std::size_t end, double* out) {
@@ -46,7 +46,7 @@ void scatter(const Compressed<Number, Index>& x, const double* v, std::size_t be
 template <class Number, class Index>
 std::size_t count_blocks(const Compressed<Number, Index>& x) {
   const auto stored = static_cast<std::size_t>(x.starts[x.n_lines]);
-  return std::clamp<std::size_t>(stored / (8 * std::max<std::size_t>(x.n_across, 1)), 1, kMostBlocks);
+  return std::clamp<std::size_t>(stored / (16 * std::max<std::size_t>(x.n_across, 1)), 1, kMostBlocks);
 }
 
 }  // namespace

@@ -43,6 +43,15 @@ def test_weighted_concordance_is_that_of_the_definition(case, ties, seed):
     assert found == pytest.approx(oracles.concordance(*case, weights, ties=ties), rel=0, abs=1e-13)
 
 
+@pytest.mark.parametrize("metric", [concordance_index, pairwise_error])
+@pytest.mark.parametrize("ties", [0, 0.5, 1])
+def test_rounded_weights_do_not_leave_the_range(metric, ties, rng):
+    for _ in range(20):
+        y, weights = rng.integers(0, 5, 30), rng.uniform(0, 3, 30)
+        for scores in (y, -y, np.zeros(30)):
+            assert 0 <= metric(y, scores, sample_weight=weights, ties=ties) <= 1
+
+
 def test_by_hand():
     y, scores = [1, 2, 3, 3], [0.0, 0.0, -1.0, 5.0]  # one pair tied, two right, two wrong
     assert concordance_index(y, scores) == 0.5

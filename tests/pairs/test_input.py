@@ -122,15 +122,18 @@ def test_huge_numbers_are_not_infinite():
     assert UtilityPairs([1, 2, 3, 4]).count(huge).total == 4
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (1, 3), (3, 1, 1), ()])
+@pytest.mark.parametrize("shape", [(3, 2), (1, 3), (3, 1, 1), ()], ids=str)
 def test_wrong_shapes_are_refused(shape):
-    with pytest.raises(ValueError, match=r"\by should be a 1d array"):
+    with pytest.raises(ValueError, match=r"\by\b"):
         UtilityPairs(np.ones(shape))
-    with pytest.raises(ValueError, match=r"\bscores should be a 1d array"):
+    with pytest.raises(ValueError, match=r"\bscores\b"):
         UtilityPairs([1, 2, 3]).count(np.ones(shape))
-    if shape != ():
-        with pytest.raises(ValueError, match=r"sample_weight must have one element a row"):
-            UtilityPairs([1, 2, 3], sample_weight=np.ones(shape))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 3), (3, 1)], ids=str)
+def test_weights_of_wrong_shape_are_refused(shape):
+    with pytest.raises(ValueError, match=r"sample_weight must have one element a row"):
+        UtilityPairs([1, 2, 3], sample_weight=np.ones(shape))
 
 
 @pytest.mark.parametrize("n", [0, 2, 4])
@@ -145,9 +148,9 @@ def test_wrong_lengths_are_refused(n):
 
 @pytest.mark.parametrize("bad", [["a", "b", "c"], [1j, 2, 3]], ids=["text", "complex numbers"])
 def test_what_is_no_number_is_refused(bad):
-    with pytest.raises(ValueError, match="could not convert string|Complex data not supported"):
+    with pytest.raises(ValueError, match=r"could not convert string|Complex data not supported"):
         UtilityPairs(bad)
-    with pytest.raises(ValueError, match="could not convert string|Complex data not supported"):
+    with pytest.raises(ValueError, match=r"could not convert string|Complex data not supported"):
         UtilityPairs([1, 2, 3]).count(bad)
 
 
@@ -170,7 +173,7 @@ def test_an_error_does_no_harm():
     pairs = UtilityPairs(Y)
     before = pairs.count(SCORES)
     for scores, method in ((SCORES[1:], "tree"), (np.full(90, np.nan), "tree"), (SCORES, "fast")):
-        with pytest.raises(ValueError, match="scores|method"):
+        with pytest.raises(ValueError, match=r"scores|method"):
             pairs.count(scores, method=method)
     for found, expected in zip(pairs.count(SCORES), before, strict=True):
         np.testing.assert_array_equal(found, expected)

@@ -45,7 +45,7 @@ ARRAYS = {
     "dates": np.array(["2020-01-01", "1960-01-01", "2020-01-02", "1999-12-31"], dtype="M8[D]")[NUMBERS],
     "a column": NUMBERS[:, None],
     "strided": np.repeat(NUMBERS, 3)[::3],
-    "objects": np.array(named([1, "1", (1,), None.__class__]), dtype=object),
+    "objects": np.array(named([1, "1", (1,), int]), dtype=object),
 }
 LISTS = {
     "integers": named([1, -5, 10**6, 0]),
