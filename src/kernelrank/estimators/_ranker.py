@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,8 +23,10 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
+    # Set by the subclass.
     coef_: NDArray[np.float64]
     n_jobs: int | None
+    _fitted_with_queries: bool
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Score every row of X; within a query, a higher score is a better rank.
@@ -119,7 +121,3 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-    def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
-        """Fit the ranker."""
-        raise NotImplementedError

@@ -11,7 +11,7 @@ that is constant gets no weight at all. Neither changes the order of the scores 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,7 @@ Vector = NDArray[np.float64]
 
 _BLOCK_ELEMENTS = 1 << 17  # of a dense block: one MiB of float64, which fits the second-level cache
 _SAMPLE_ROWS = 512  # looked at to find columns that may need a shift
+_SEARCH_ROWS = 4096  # looked at at once to find columns that are stored in every row
 _FAR = 1e3  # times its spread from zero: a column loses three digits or more
 
 
@@ -175,15 +176,14 @@ def _full_columns(X: Any) -> NDArray[np.intp]:
     if X.format == "csc":
         columns: NDArray[np.intp] = np.flatnonzero(np.diff(X.indptr) == m)
     else:
-        # A full column is stored in every row we look at; in text, few rows rule all of them out.
-        columns = np.unique(X.indices[X.indptr[0] : X.indptr[1]])
-        for row in _spread_rows(m):
+        # A full column is stored in the first row, and in every block of rows: the first block mostly rules all out.
+        columns = np.unique(X.indices[: X.indptr[1]])
+        for start in range(0, m, _SEARCH_ROWS):
             if len(columns) == 0:
-                return columns
-            columns = np.intersect1d(columns, X.indices[X.indptr[row] : X.indptr[row + 1]])
-        columns = columns[np.bincount(X.indices, minlength=X.shape[1])[columns] == m]
+                break
+            stop = min(m, start + _SEARCH_ROWS)
+            stored = X.indices[X.indptr[start] : X.indptr[stop]]
+            at = np.minimum(np.searchsorted(columns, stored), len(columns) - 1)
+            counts = np.bincount(at[columns[at] == stored], minlength=len(columns))
+            columns = columns[counts == stop - start]
     return columns if len(columns) and X.has_canonical_format else columns[:0]
-
-
-def _spread_rows(m: int) -> Iterable[int]:
-    return range(0, m, max(1, m // 64))
