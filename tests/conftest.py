@@ -10,8 +10,8 @@ if "KERNELRANK_CORE" in os.environ:
 
     sys.modules["kernelrank._core"] = _core
 
-import numpy as np  # noqa: E402
-from hypothesis import settings  # noqa: E402
+import numpy as np
+from hypothesis import settings
 
 settings.register_profile("fast", max_examples=100, deadline=None)
 settings.register_profile("thorough", max_examples=20_000, deadline=None)

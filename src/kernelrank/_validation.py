@@ -15,7 +15,11 @@ QID_COLUMN = "qid"
 
 def check_vector(values: ArrayLike, name: str, n_rows: int | None = None) -> NDArray[np.float64]:
     """Return `values` as a finite, contiguous float64 vector, of length `n_rows` if given."""
-    vector = column_or_1d(values, warn=True, input_name=name)
+    vector = np.asarray(values)
+    if vector.ndim == 2 and vector.shape[1] == 1:
+        vector = column_or_1d(vector, warn=True)
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must have one element a row, got an array of shape {vector.shape}.")
     with _quiet():
         vector = check_array(
             vector, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0, input_name=name, copy=False
@@ -31,15 +35,21 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
         return None
     weights = np.asarray(sample_weight)
     if weights.ndim > 1:
-        raise ValueError(
-            f"sample_weight must have one element a row: expected a 1D array, got a {weights.ndim}D array."
-        )
+        raise ValueError(f"sample_weight must have one element a row (a 1D array), got shape {weights.shape}.")
     weights = check_vector(np.full(n_rows, weights) if weights.ndim == 0 else weights, "sample_weight", n_rows)
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative.")
     if n_rows and not weights.any():
         raise NoComparablePairsError("sample_weight is zero for every row, so no pair has a weight.")
     return weights
+
+
+def scale_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float64] | None, float]:
+    """Divide by a power of two, which is exact, so that no product of two weights overflows; return it as well."""
+    if weights is None or len(weights) == 0:
+        return weights, 1.0
+    unit = float(np.exp2(np.floor(np.log2(weights.max()))))
+    return weights / unit, unit
 
 
 def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32] | None, int]:
@@ -61,6 +71,8 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
         return _encode_objects(ids)
     if ids.dtype.kind == "f" and not np.isfinite(ids).all():
         raise ValueError("qid contains NaN or infinity.")
+    if ids.dtype.kind in "mM" and np.isnat(ids).any():
+        raise ValueError("qid contains a missing value.")
     # Rows that come grouped, as they mostly do, need no sort: number the runs.
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1]))) if n_rows else np.empty(0, np.intp)
     heads, codes_of_runs = np.unique(ids[starts], return_inverse=True)
@@ -71,25 +83,37 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
 
 
 def _as_id_array(qid: ArrayLike) -> NDArray[Any]:
-    """Make an array of ids without turning mixed types into text."""
+    """Make an array of ids without turning mixed types into text, or tuples into columns."""
     if hasattr(qid, "__array__"):
         return np.asarray(qid)
     ids = list(qid)  # type: ignore[arg-type]
-    array = np.asarray(ids) if len({type(each) for each in ids}) <= 1 else None
-    if array is None or array.ndim != 1:
-        array = np.empty(len(ids), dtype=object)
-        array[:] = ids
-    return array
+    if len({type(each) for each in ids}) <= 1 and not isinstance(ids[0] if ids else None, tuple | list):
+        array = np.asarray(ids)
+        if array.ndim == 1:
+            return array
+    objects = np.empty(len(ids), dtype=object)
+    objects[:] = ids
+    return objects
 
 
 def _encode_objects(ids: NDArray[np.object_]) -> tuple[NDArray[np.int32], int]:
     numbers: dict[Any, int] = {}
     codes = np.empty(len(ids), dtype=np.int32)
     for row, each in enumerate(ids):
-        if each is None or each != each:
+        if _is_missing(each):
             raise ValueError("qid contains a missing value.")
-        codes[row] = numbers.setdefault(each, len(numbers))
+        try:
+            codes[row] = numbers.setdefault(each, len(numbers))
+        except TypeError:
+            raise ValueError(f"qid must have one element a row, each of them hashable, got {each!r}.") from None
     return codes, len(numbers)
+
+
+def _is_missing(each: Any) -> bool:
+    try:
+        return each is None or bool(each != each)
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor different; an array is for the caller to refuse
+        return not isinstance(each, np.ndarray)
 
 
 def separate_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:

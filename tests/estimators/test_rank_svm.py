@@ -136,6 +136,15 @@ def test_uneven_weights_equal_repetitions(rng):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-3)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e200])
+def test_the_scale_of_the_weights_does_not_matter(rng, scale):
+    X, y = data(rng)
+    weights = rng.random(len(y))
+    reference = RankSVM(tol=1e-8).fit(X, y, sample_weight=weights)
+    scaled = RankSVM(tol=1e-8).fit(X, y, sample_weight=scale * weights)
+    assert scaled.objective_ == pytest.approx(reference.objective_, abs=2e-8)
+
+
 # Storage, threads, scale
 
 

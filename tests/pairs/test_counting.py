@@ -299,8 +299,11 @@ HARD_TO_SORT = {
     "subnormal": lambda rng, m: rng.integers(-(10**6), 10**6, m) * 5e-324,
     "a few subnormal": lambda rng, m: rng.integers(-3, 4, m) * 5e-324,
     "zeros of both signs": lambda rng, m: rng.choice([0.0, -0.0, 5e-324, -5e-324], m),
+    "zeros of both signs and more": lambda rng, m: rng.choice([0.0, -0.0, 5e-324, 1e-323, 1e-300], m),
     "any bits": lambda rng, m: np.nan_to_num(rng.integers(0, 2**64, m, dtype=np.uint64).view(np.float64), nan=0.0),
     "neighbours": lambda rng, m: 1.0 + rng.integers(0, 50, m) * 2.0**-52,
+    "from 1 to 10": lambda rng, m: rng.uniform(1, 10, m),
+    "two equal halves": lambda rng, m: (rng.permutation(m) % 2) * rng.uniform(999, 1000, m),
     "sorted": lambda rng, m: np.sort(rng.normal(size=m)),
     "reversed": lambda rng, m: np.sort(rng.normal(size=m))[::-1],
 }

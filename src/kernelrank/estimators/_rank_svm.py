@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_scalar
 
 from kernelrank._threads import resolve_threads, single_threaded_blas
-from kernelrank._validation import check_features, check_vector, separate_qid
+from kernelrank._validation import check_features, check_vector, check_weights, scale_weights, separate_qid
 from kernelrank.estimators._ranker import LinearRanker
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.losses import PairwiseHinge
@@ -162,7 +162,8 @@ class RankSVM(LinearRanker):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = check_features(self, X, reset=True)
         y = check_vector(y, "y", X.shape[0])
-        pairs = UtilityPairs(y, qid=qid, sample_weight=sample_weight, n_jobs=self.n_jobs)
+        weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
+        pairs = UtilityPairs(y, qid=qid, sample_weight=weights, n_jobs=self.n_jobs)
         oracle = LinearOracle(
             make_products(X, resolve_threads(self.n_jobs)), PairwiseHinge(pairs, self.query_weighting)
         )
@@ -176,7 +177,7 @@ class RankSVM(LinearRanker):
                 report=_print_record if self.verbose else None,
             )
         self._store(result)
-        self.n_pairs_ = pairs.n_pairs
+        self.n_pairs_ = pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit
         self._fitted_with_queries = qid is not None
         return self
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any
 
-from kernelrank._validation import check_vector
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelrank._validation import check_vector, check_weights, scale_weights
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs import UtilityPairs
 
@@ -59,21 +61,9 @@ def concordance_index(
     >>> concordance_index([1, 2, 3, 4], [0.1, 0.4, 0.3, 0.9])
     0.8333333333333334
     """
-    if not 0 <= ties <= 1:
-        raise ValueError(f"ties must lie between 0 and 1, got {ties!r}.")
-    pairs = UtilityPairs(y_true, qid=qid, sample_weight=sample_weight, n_jobs=n_jobs)
-    scores = check_vector(y_score, "y_score", pairs.n_rows)
-    comparable = pairs.pairs_per_query > 0
-    if not comparable.any():
-        raise NoComparablePairsError(
-            "There is no pair to compare: no two rows of a common query have different values of y_true."
-        )
-    # With margin 0 a pair is violated when the better row has the strictly lower score.
-    discordant = pairs.count_totals(scores, margin=0.0)[comparable]
-    concordant = pairs.count_totals(-scores, margin=0.0)[comparable]
-    totals = pairs.pairs_per_query[comparable]
-    tied = totals - concordant - discordant
-    return float(np.mean((concordant + ties * tied) / totals))
+    _check_ties(ties)
+    concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, n_jobs)
+    return float(np.mean((concordant + ties * tied) / (concordant + discordant + tied)))
 
 
 def pairwise_error(
@@ -109,6 +99,35 @@ def pairwise_error(
     >>> pairwise_error([0, 0, 1, 1], [0.2, 0.5, 0.5, 0.9], ties=0)
     0.0
     """
-    return 1.0 - concordance_index(
-        y_true, y_score, qid=qid, sample_weight=sample_weight, ties=1.0 - ties, n_jobs=n_jobs
-    )
+    _check_ties(ties)
+    concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, n_jobs)
+    return float(np.mean((discordant + ties * tied) / (concordant + discordant + tied)))
+
+
+def _check_ties(ties: float) -> None:
+    if not 0 <= ties <= 1:
+        raise ValueError(f"ties must lie between 0 and 1, got {ties!r}.")
+
+
+def _compare(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    n_jobs: int | None,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Concordant, discordant and tied pairs (or their weight) of each query that has any."""
+    truth = check_vector(y_true, "y_true")
+    scores = check_vector(y_score, "y_score", len(truth))
+    weights, _ = scale_weights(check_weights(sample_weight, len(truth)))
+    pairs = UtilityPairs(truth, qid=qid, sample_weight=weights, n_jobs=n_jobs)
+    comparable = pairs.pairs_per_query > 0
+    if not comparable.any():
+        raise NoComparablePairsError(
+            "There is no pair to compare: no two rows of a common query have different values of y_true."
+        )
+    # With margin 0 a pair is violated when the better row has the strictly lower score.
+    discordant = pairs.count_totals(scores, margin=0.0)[comparable]
+    concordant = pairs.count_totals(-scores, margin=0.0)[comparable]
+    tied = pairs.pairs_per_query[comparable] - concordant - discordant
+    return concordant, discordant, np.maximum(tied, 0)  # sums of weights are rounded

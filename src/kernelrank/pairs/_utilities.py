@@ -74,7 +74,7 @@ class UtilityPairs:
     ) -> None:
         utilities = check_vector(y, "y")
         codes, self.n_queries = encode_queries(qid, len(utilities))
-        weights = check_weights(sample_weight, len(utilities))
+        weights = check_weights(sample_weight, len(utilities)) if len(utilities) else None
         self.n_rows = len(utilities)
         self._n_threads = resolve_threads(n_jobs)
         self._ranking = Ranking(utilities, codes, self.n_queries, weights, self._n_threads)
