@@ -132,3 +132,14 @@ def test_the_result_is_frozen(rng):
     result = minimize_bundle(make_oracle(*problem(rng)), 1.0)
     with pytest.raises(AttributeError):
         result.objective = 0.0
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e6, 1e8, 1e12])
+def test_the_bound_holds_when_the_cuts_all_but_cancel(rng, scale):
+    """Large features are a tiny alpha: the Gram matrix then knows nothing about ||A u||^2."""
+    X, y = problem(rng, m=300)
+    above = minimize_bundle(make_oracle(X, y), 1e-9, tol=1e-7).objective
+    result = minimize_bundle(make_oracle(X * scale, y), 1e-3, max_iter=100)
+    assert result.lower_bound <= above
+    assert result.converged or scale > 1e8
+    assert result.objective <= above + 1e-3

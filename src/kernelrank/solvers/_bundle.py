@@ -124,7 +124,9 @@ def _minimize(
         _add_cut(cuts, oracle, plane)
         program = solve_simplex_qp(cuts.gram / (2 * alpha), cuts.offsets, _QP_ACCURACY * tol)
         cuts.u = program.u
-        lower = max(lower, program.value)
+        combined = cuts.combine(program.u)
+        # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
+        lower = max(lower, float(cuts.offsets @ program.u - combined @ combined / (4 * alpha)))
         gap = best.objective - lower
         converged = gap <= tol
         record = (best.objective, lower, time.perf_counter() - began, oracle.n_products, oracle.n_evaluations)
@@ -133,7 +135,7 @@ def _minimize(
             report(np.array(record, dtype=HISTORY)[()])
         if converged or iteration == max_iter - 1:
             break
-        model_w = cuts.combine(program.u) / (-2 * alpha)
+        model_w = combined / (-2 * alpha)
         model_scores = _finite(oracle.scores(model_w))
         if line_search:
             plane, step = _search_line(oracle, alpha, best, model_w, model_scores, step, _LINE_TOLERANCE * gap)

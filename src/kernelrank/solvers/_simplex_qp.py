@@ -70,6 +70,7 @@ def _with_daqp(H: Matrix, b: Vector) -> Vector | None:
 def _with_piqp(H: Matrix, b: Vector) -> Vector | None:
     n = len(b)
     solver = piqp.DenseSolver()
+    solver.settings.max_iter = 60
     solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
     solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = 1e-10
     solver.setup(H, -b, np.ones((1, n)), np.ones(1), None, None, None, np.zeros(n))
