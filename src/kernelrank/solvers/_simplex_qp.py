@@ -36,7 +36,7 @@ def solve_simplex_qp(H: Matrix, b: Vector, accuracy: float) -> SimplexSolution:
     best, bound = None, np.inf
     for solve in (_with_daqp, _with_piqp):
         u = solve(H, b)
-        if u is None or not np.isfinite(u).all() or u.max() <= 0:
+        if not np.isfinite(u).all() or u.max() <= 0:
             continue
         answer = judge(H, b, u)
         bound = min(bound, answer.value + answer.shortfall)
@@ -58,16 +58,17 @@ def judge(H: Matrix, b: Vector, u: Vector) -> SimplexSolution:
     return SimplexSolution(u, float(b @ u - u @ Hu / 2), float(gradient.max() - gradient @ u))
 
 
-def _with_daqp(H: Matrix, b: Vector) -> Vector | None:
+def _with_daqp(H: Matrix, b: Vector) -> Vector:
     n = len(b)
     sense = np.zeros(n + 1, dtype=np.int32)
     sense[n] = _EQUALITY
     upper, lower = np.ones(n + 1), np.append(np.zeros(n), 1.0)
-    x, _, flag, _ = daqp.solve(H, -b, np.ones((1, n)), upper, lower, sense)
-    return np.asarray(x) if flag > 0 else None
+    # Whatever it ends with is judged, so its verdict is not needed; on hopeless programs it would go on for long.
+    x, _, _, _ = daqp.solve(H, -b, np.ones((1, n)), upper, lower, sense, iter_limit=2000)
+    return np.asarray(x)
 
 
-def _with_piqp(H: Matrix, b: Vector) -> Vector | None:
+def _with_piqp(H: Matrix, b: Vector) -> Vector:
     n = len(b)
     solver = piqp.DenseSolver()
     solver.settings.max_iter = 60
