@@ -251,6 +251,15 @@ def test_warm_start_begins_where_the_last_fit_ended(rng):
     assert RankSVM(alpha=1e-5).fit(X, y).n_iter_ == first[0]
 
 
+@pytest.mark.parametrize("alpha", [1e3, 1e6, 1e9])
+def test_a_warm_start_from_far_away_keeps_the_certificate(rng, alpha):
+    X, y = data(rng, noise=0)
+    model = RankSVM(alpha=1e-12, warm_start=True).fit(X, y)
+    model.set_params(alpha=alpha).fit(X, y)
+    assert model.objective_ == pytest.approx(objective(model, X, y), rel=1e-13)
+    assert 0 <= model.gap_ <= 1e-3
+
+
 def test_pickle_and_clone(rng):
     X, y = data(rng)
     model = RankSVM(alpha=1e-2).fit(X, y)

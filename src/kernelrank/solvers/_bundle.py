@@ -80,7 +80,7 @@ def minimize_bundle(
     max_iter : int
         Iterations, each with one product with X and one with its transpose.
     start : ndarray, optional
-        First solution to try instead of zero.
+        A solution to start from, if it is better than zero.
     line_search : bool
         False gives the plain method of the paper.
     most_cuts : int
@@ -148,12 +148,21 @@ def _minimize(
 
 
 def _start(oracle: Oracle, alpha: float, start: Vector | None) -> _Iterate:
-    if start is None:
-        w, scores = np.zeros(oracle.n_features), np.zeros(oracle.n_rows)
-    else:
-        w, scores = start.astype(np.float64), _finite(oracle.scores(start))
+    """Zero, whose scores need no product, or `start` if that is better.
+
+    A start that is worse, from another alpha or other data, is not only useless: only while
+    ``alpha * ||w||^2`` stays below J(0) does the line search lose no digits to it.
+    """
+    scores = np.zeros(oracle.n_rows)
     risk = oracle.risk(scores)
-    return _Iterate(w, scores, risk, risk.value + alpha * float(w @ w))
+    zero = _Iterate(np.zeros(oracle.n_features), scores, risk, risk.value)
+    if start is None:
+        return zero
+    w = start.astype(np.float64)
+    scores = _finite(oracle.scores(w))
+    risk = oracle.risk(scores)
+    objective = risk.value + alpha * float(w @ w)
+    return _Iterate(w, scores, risk, objective) if objective < zero.objective else zero
 
 
 def _search_line(
