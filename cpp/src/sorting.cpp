@@ -22,7 +22,8 @@ class ByValue {
   // A range of subnormal width has no finite factor.
   bool usable() const noexcept { return std::isfinite(factor_); }
   std::uint32_t operator()(double score) const noexcept {
-    return std::min(last_, static_cast<std::uint32_t>((0.5 * score - half_lowest_) * factor_));
+    const double step = (0.5 * score - half_lowest_) * factor_;
+    return step >= 0 ? static_cast<std::uint32_t>(std::min<double>(last_, step)) : 0;  // NaN: any digit
   }
 
  private:
@@ -33,12 +34,13 @@ class ByValue {
 // The same for the bit patterns, read as integers that grow with the number.
 class ByBits {
  public:
-  ByBits(double lowest, double highest, std::size_t n_digits) : lowest_(ordered(lowest)) {
+  ByBits(double lowest, double highest, std::size_t n_digits)
+      : lowest_(ordered(lowest)), last_(static_cast<std::uint32_t>(n_digits - 1)) {
     const int needed = std::bit_width(ordered(highest) - lowest_), given = std::bit_width(n_digits) - 1;
     shift_ = std::max(0, needed - given);
   }
   std::uint32_t operator()(double score) const noexcept {
-    return static_cast<std::uint32_t>((ordered(score) - lowest_) >> shift_);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(last_, (ordered(score) - lowest_) >> shift_));
   }
 
  private:
@@ -47,6 +49,7 @@ class ByBits {
     return bits ^ ((bits >> 63) != 0 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
   }
   std::uint64_t lowest_;
+  std::uint32_t last_;
   int shift_;
 };
 
@@ -95,7 +98,7 @@ void sort_alone(Member& member, SortMemory& memory, Record* records, std::size_t
     lowest = records[i].score < lowest ? records[i].score : lowest;
     highest = records[i].score > highest ? records[i].score : highest;
   }
-  if (lowest == highest) return;
+  if (!(lowest < highest)) return;
   const std::size_t n_digits = std::clamp<std::size_t>(2 * std::bit_floor(n), 32, SortMemory::kMostDigits);
   const ByValue by_value(lowest, highest, n_digits);
   if (round == 0 && by_value.usable()) {
@@ -136,7 +139,7 @@ void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::spa
     highest = std::max(highest, part.highest);
   }
   const ByValue by_value(lowest, highest, kDigits);
-  const bool one_step = lowest == highest || !by_value.usable();
+  const bool one_step = !(lowest < highest) || !by_value.usable();
   const auto digit = [&](double score) { return one_step ? 0u : by_value(score); };
 
   auto& next = shared.next[index];

@@ -214,8 +214,9 @@ def test_tiny_and_large_features_stay_finite(rng, scale):
 
 def test_features_too_large_for_float64_are_a_clear_error(rng):
     X, y = data(rng)
-    with pytest.raises(ValueError, match=r"features are too large\. Rescale them"):
-        RankSVM().fit(X * 1e300, y)
+    for model, scale in ((RankSVM(), 1e300), (RankSVM(alpha=1e-200), 1), (RankSVM(alpha=5e-324), 1)):
+        with pytest.raises(ValueError, match=r"features are too large, or alpha is too small for them\. Rescale"):
+            model.fit(X * scale, y)
 
 
 # Prediction
@@ -293,6 +294,9 @@ def test_verbose_prints_the_bounds(rng, capsys):
     [
         ({"alpha": 0}, "alpha"),
         ({"alpha": -1.0}, "alpha"),
+        ({"alpha": np.nan}, "alpha"),
+        ({"alpha": np.inf}, "alpha"),
+        ({"tol": np.nan}, "tol"),
         ({"tol": 0.0}, "tol"),
         ({"max_iter": 0}, "max_iter"),
         ({"loss": "squared"}, "loss must be 'hinge', got 'squared'"),

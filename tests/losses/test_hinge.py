@@ -63,3 +63,15 @@ def test_queries_without_pairs_contribute_nothing(rng):
 def test_nothing_to_compare(y):
     with pytest.raises(NoComparablePairsError, match=f"n_samples = {len(y)}"):
         PairwiseHinge(UtilityPairs(y))
+
+
+@pytest.mark.parametrize("m", [10, 5000, 70_000])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_not_finite_break_nothing(rng, m, bad):
+    """The solver looks at the value; the sort inside must survive until then."""
+    scores = rng.normal(size=m)
+    scores[rng.random(m) < 0.3] = bad
+    loss = PairwiseHinge(UtilityPairs(rng.permutation(m)))
+    assert not np.isfinite(loss(scores).value)
+    assert not np.isfinite(loss(np.full(m, bad)).value)
+    assert loss(np.zeros(m)).value == 1

@@ -39,8 +39,8 @@ struct SortMemory {
   std::vector<std::array<std::uint32_t, kMostDigits + 1>> starts;  // one a round
 };
 
-// Writes the record of every slot, in ascending order of score; scores must be finite. `keys`
-// may be null. All members of a team call it together, each with memory of its own; the
+// Writes the record of every slot, in ascending order of score; with scores that are not finite
+// the order means nothing, but nothing breaks. `keys` may be null. All members of a team call it together, each with memory of its own; the
 // records do not depend on the number of threads.
 //
 // The first round cuts the range of scores into equal steps, later ones the range of their

@@ -182,8 +182,10 @@ class RankSVM(LinearRanker):
         return self
 
     def _check_parameters(self) -> None:
-        check_scalar(self.alpha, "alpha", Real, min_val=0, include_boundaries="neither")
-        check_scalar(self.tol, "tol", Real, min_val=0, include_boundaries="neither")
+        for name in ("alpha", "tol"):
+            check_scalar(getattr(self, name), name, Real, min_val=0, max_val=np.inf, include_boundaries="neither")
+            if np.isnan(getattr(self, name)):
+                raise ValueError(f"{name} must be a positive number, got nan.")
         check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
         for name, allowed in (("loss", ("hinge",)), ("kernel", ("linear",)), ("query_weighting", ("query", "pair"))):
             value = getattr(self, name)

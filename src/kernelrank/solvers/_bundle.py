@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._line_search import Ray, search
-from kernelrank.solvers._oracle import Oracle
+from kernelrank.solvers._oracle import Oracle, finite
 from kernelrank.solvers._result import HISTORY, Result
 from kernelrank.solvers._simplex_qp import solve_simplex_qp
 
@@ -96,9 +96,9 @@ def minimize_bundle(
     Raises
     ------
     ValueError
-        If products with X overflow.
+        If the features are too large, or alpha too small, for float64.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # looked for, and reported, by _finite
+    with np.errstate(over="ignore", invalid="ignore"):  # looked for, and reported, by finite()
         return _minimize(oracle, alpha, tol, max_iter, start, line_search, most_cuts, report)
 
 
@@ -121,8 +121,8 @@ def _minimize(
     converged = False
     step = 1.0
     for iteration in range(max_iter):
-        _add_cut(cuts, oracle, plane)
-        program = solve_simplex_qp(cuts.gram / (2 * alpha), cuts.offsets, _QP_ACCURACY * tol)
+        cuts.add(oracle.subgradient(plane.g), plane.offset)
+        program = solve_simplex_qp(finite(cuts.gram / (2 * alpha)), cuts.offsets, _QP_ACCURACY * tol)
         cuts.u = program.u
         combined = cuts.combine(program.u)
         # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
@@ -136,7 +136,7 @@ def _minimize(
         if converged or iteration == max_iter - 1:
             break
         model_w = combined / (-2 * alpha)
-        model_scores = _finite(oracle.scores(model_w))
+        model_scores = oracle.scores(model_w)
         if line_search:
             plane, step = _search_line(oracle, alpha, best, model_w, model_scores, step, _LINE_TOLERANCE * gap)
         else:
@@ -159,7 +159,7 @@ def _start(oracle: Oracle, alpha: float, start: Vector | None) -> _Iterate:
     if start is None:
         return zero
     w = start.astype(np.float64)
-    scores = _finite(oracle.scores(w))
+    scores = oracle.scores(w)
     risk = oracle.risk(scores)
     objective = risk.value + alpha * float(w @ w)
     return _Iterate(w, scores, risk, objective) if objective < zero.objective else zero
@@ -179,17 +179,3 @@ def _search_line(
         best.scores += scores
         best.risk, best.objective = found.risk, found.value
     return beyond.risk, found.t
-
-
-def _add_cut(cuts: Cuts, oracle: Oracle, plane: Risk) -> None:
-    cuts.add(_finite(oracle.subgradient(plane.g)), plane.offset)
-    _finite(cuts.gram[-1])
-
-
-def _finite(values: Vector) -> Vector:
-    if not np.isfinite(values).all():
-        raise ValueError(
-            "A product with X is not finite in float64: the features are too large. Rescale them, for example"
-            " with sklearn.preprocessing.StandardScaler."
-        )
-    return values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,14 @@ from kernelrank.losses import PairwiseHinge, Risk
 from kernelrank.solvers._products import Products
 
 Vector = NDArray[np.float64]
+T = TypeVar("T", float, Vector)
 
 
 class Oracle(Protocol):
-    """A convex, non-negative risk of linear scores, R(w) = loss(X w)."""
+    """A convex, non-negative risk of linear scores, R(w) = loss(X w).
+
+    What its methods return is finite; they raise ValueError where float64 does not suffice.
+    """
 
     n_rows: int
     n_features: int
@@ -48,14 +52,26 @@ class LinearOracle:
     def scores(self, w: Vector) -> Vector:
         """X w: one product with X."""
         self.n_products += 1
-        return self._products.forward(w)
+        return finite(self._products.forward(w))
 
     def risk(self, scores: Vector) -> Risk:
         """Value and plane of the loss at `scores`: one counting pass, no product."""
         self.n_evaluations += 1
-        return self._loss(scores)
+        risk = self._loss(scores)
+        finite(risk.value)
+        return risk
 
     def subgradient(self, g: Vector) -> Vector:
         """X' g: one product with X."""
         self.n_products += 1
-        return self._products.backward(g)
+        return finite(self._products.backward(g))
+
+
+def finite(values: T) -> T:
+    """Return the values, if float64 can hold them."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The computation leaves the range of float64: the features are too large, or alpha is too small for them."
+            " Rescale the features, for example with sklearn.preprocessing.StandardScaler."
+        )
+    return values
