@@ -54,6 +54,17 @@ def test_a_quadratic_count_is_cut_short(n_jobs, weighted):
     assert seconds_to_return(script) < 1
 
 
+def test_a_million_levels_are_cut_short():
+    """An insertion adds to all levels above: a few thousand rows take a second."""
+    script = """
+    y = rng.permutation(1_000_000)
+    pairs = UtilityPairs(y)
+    interrupted(lambda: pairs.count(y / 1e4, method="levels"))
+    print("works" if pairs.count(y, margin=0.0).total == 0 else "broken")
+    """
+    assert seconds_to_return(script) < 1
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_fit_is_cut_short_and_can_be_repeated(sparse):
     script = f"""

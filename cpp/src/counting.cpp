@@ -39,13 +39,19 @@ struct Arranged {
   }
 };
 
+// Rows whose treatment takes some milliseconds, if one of them takes `cost` steps.
+std::size_t rows_between_polls(std::size_t cost) {
+  return std::clamp<std::size_t>((std::size_t{1} << 24) / cost, 1, Member::kBlock);
+}
+
 // The three ways of keeping the rows of the window. Each answers, for row i, how much of the
-// window lies above (Up) or below (not Up) its utility; Up mirrors the keys, so that the
-// structures only ever count what is below and sums of weights never cancel.
+// window lies above (Up) or below (not Up) its utility; cost() counts the steps of an insertion. Up mirrors the keys,
+// so that the structures only ever count what is below and sums of weights never cancel.
 template <bool Up, class Set>
 struct PlaceTally {
   static constexpr bool kCounts = !std::is_same_v<Set, SumTree>;
   Set set;
+  static std::size_t cost(const Arranged&) { return 1; }
   void insert(const Arranged& q, std::size_t i) {
     put(q, i, [&](auto... args) { set.insert(args...); });
   }
@@ -89,6 +95,7 @@ Value weight_of(const Arranged& q, std::size_t i) {
 template <bool Up, class Value>
 struct LevelTally {
   LevelSums<Value> sums;
+  static std::size_t cost(const Arranged& q) { return q.n_levels; }
   static std::uint32_t key(const Arranged& q, std::size_t i) {
     const std::uint32_t level = q.key(i);
     return Up ? static_cast<std::uint32_t>(q.n_levels) - 1 - level : level;
@@ -102,6 +109,7 @@ struct LevelTally {
 template <bool Up, class Value>
 struct RedBlackTally {
   RedBlackTree<Value> tree;
+  static std::size_t cost(const Arranged&) { return 1; }
   void insert(const Arranged& q, std::size_t i) { tree.insert(q.key(i), weight_of<Value>(q, i)); }
   void load(const Arranged& q, std::size_t i) { insert(q, i); }
   void settle() {}
@@ -122,24 +130,28 @@ void sweep(const Arranged q, Tally tally, Member& member, Range mine, Count* out
     const bool in_front = Up ? q.violated(mine.begin, middle) : !q.violated(middle, mine.end - 1);
     (in_front ? edge : end) = in_front ? middle + 1 : middle;
   }
-  member.blocks(Up ? Range{0, edge} : Range{edge, q.n}, [&](std::size_t begin, std::size_t end) {
+  const std::size_t rows_a_poll = rows_between_polls(Tally::cost(q));
+  const auto load = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) tally.load(q, i);
-  });
+  };
+  member.blocks(Up ? Range{0, edge} : Range{edge, q.n}, load, rows_a_poll);
   tally.settle();
   if constexpr (Up) {
-    member.blocks(mine, [&](std::size_t begin, std::size_t end) {
+    const auto up = [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         for (; edge < q.n && q.violated(i, edge); ++edge) tally.insert(q, edge);
         out[i] = tally.count(q, i);
       }
-    });
+    };
+    member.blocks(mine, up, rows_a_poll);
   } else {
-    member.blocks({q.n - mine.end, q.n - mine.begin}, [&](std::size_t begin, std::size_t end) {
+    const auto down = [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = q.n - begin; i-- > q.n - end;) {
         for (; edge > 0 && q.violated(edge - 1, i); --edge) tally.insert(q, edge - 1);
         out[i] = tally.count(q, i);
       }
-    });
+    };
+    member.blocks({q.n - mine.end, q.n - mine.begin}, down, rows_a_poll);
   }
 }
 
@@ -188,7 +200,6 @@ void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& me
 // Every pair looked at, in order of utility: what PairRSVM of the paper does.
 template <bool Up, class Count>
 void look_at_pairs(const Arranged& q, Member& member, Range mine, Count* out) {
-  const std::size_t rows_a_poll = std::max<std::size_t>(1, (std::size_t{1} << 24) / q.n);
   member.blocks(
       mine,
       [&](std::size_t begin, std::size_t end) {
@@ -202,7 +213,7 @@ void look_at_pairs(const Arranged& q, Member& member, Range mine, Count* out) {
           out[i] = sum;
         }
       },
-      rows_a_poll);
+      rows_between_polls(q.n));
 }
 
 template <class Count>
