@@ -80,6 +80,7 @@ class ConvergenceDisplay:
         ax.fill_between(products, lower, upper, alpha=0.15, color=line.get_color(), linewidth=0)
         gap = float(np.maximum(upper[-1] - lower[-1], 0.0))
         ax.set(xlabel="products with X", ylabel="objective", title=f"certified gap {gap:.1e}")
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
