@@ -20,13 +20,15 @@ def check_vector(values: ArrayLike, name: str, n_rows: int | None = None) -> NDA
         vector = column_or_1d(vector, warn=True)
     if vector.ndim != 1:
         raise ValueError(f"{name} must have one element a row, got an array of shape {vector.shape}.")
+    if vector.dtype.kind in "USmM":
+        raise ValueError(f"{name} must hold numbers, got dtype {vector.dtype}.")
     with _quiet():
         vector = check_array(
             vector, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0, input_name=name, copy=False
         )
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(f"{name} has {len(vector)} elements, but there are {n_rows} rows.")
-    return np.ascontiguousarray(vector)
+    return np.require(vector, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
@@ -84,7 +86,7 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
 
 def _as_id_array(qid: ArrayLike) -> NDArray[Any]:
     """Make an array of ids without turning mixed types into text, or tuples into columns."""
-    if hasattr(qid, "__array__"):
+    if hasattr(qid, "__array__") or np.isscalar(qid):
         return np.asarray(qid)
     ids = list(qid)  # type: ignore[arg-type]
     if len({type(each) for each in ids}) <= 1 and not isinstance(ids[0] if ids else None, tuple | list):

@@ -209,8 +209,7 @@ def test_sizes_around_the_borders_of_the_tree(m, kind, rng):
         check(count_violations(y, scores, method=method), expected)
 
 
-@pytest.mark.parametrize("kind", ["distinct", "tied"])
-@pytest.mark.parametrize("m", [65535, 65536])
+@pytest.mark.parametrize(("m", "kind"), [(65535, "tied"), (65536, "tied"), (65536, "distinct")])
 def test_sizes_at_which_threads_join(m, kind):
     rng = np.random.default_rng(m)
     y, scores = utilities_of(kind, m, rng), rng.integers(-300, 301, m) / 100
@@ -326,10 +325,9 @@ def test_scores_that_are_hard_to_sort(kind, m):
 def test_hard_scores_of_distinct_utilities(kind):
     rng = np.random.default_rng(0)
     pairs, scores = UtilityPairs(rng.permutation(20_000)), HARD_TO_SORT[kind](rng, 20_000)
-    for margin in (0.0, 1.0):
-        expected = pairs.count(scores, margin=margin, method="pairs")  # does not sort
-        check(pairs.count(scores, margin=margin, method="tree"), expected)
-        check(pairs.count(scores, margin=margin, method="rbtree"), expected)
+    expected = pairs.count(scores, margin=0.0, method="pairs")  # does not sort
+    check(pairs.count(scores, margin=0.0, method="tree"), expected)
+    check(pairs.count(scores, margin=0.0, method="rbtree"), expected)
 
 
 @hard_to_sort

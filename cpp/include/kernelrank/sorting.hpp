@@ -40,8 +40,8 @@ struct SortMemory {
 };
 
 // Writes the record of every slot, in ascending order of score; with scores that are not finite
-// the order means nothing, but nothing breaks. `keys` may be null. All members of a team call it together, each with memory of its own; the
-// records do not depend on the number of threads.
+// the order means nothing, but nothing breaks. `keys` may be null. All members of a team call it together, each with
+// memory of its own; the records do not depend on the number of threads.
 //
 // The first round cuts the range of scores into equal steps, later ones the range of their
 // bit patterns inside one step: a round resolves at least five of 64 bits, and ordinary

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._validation import check_features, encode_queries, separate_qid
+from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid
 from kernelrank.exceptions import MissingQueryWarning
 from kernelrank.metrics import concordance_index
 from kernelrank.solvers import multiply
@@ -105,6 +105,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         """
         _, qid = separate_qid(X, qid)
         scores = self.predict(X)
+        y = check_vector(y, "y", len(scores))
         if qid is None and self._fitted_with_queries:
             warnings.warn(
                 f"{type(self).__name__} was fitted with qid but is scored without: rows of different queries are"
