@@ -33,6 +33,7 @@ inline void require(bool holds, const char* message) {
 class SignalCancellation final : public kernelrank::Cancellation {
  public:
   void poll() override {
+    if (++calls_ % 16 != 0) return;  // looking at the clock costs as much as a small query
     const auto now = std::chrono::steady_clock::now();
     if (requested() || now < next_) return;
     next_ = now + std::chrono::milliseconds(100);
@@ -54,6 +55,7 @@ class SignalCancellation final : public kernelrank::Cancellation {
   }
 
  private:
+  unsigned calls_ = 0;
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
   std::optional<nb::python_error> raised_;
 };

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import threading
 from functools import cache
-from typing import Any
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -15,13 +14,29 @@ def resolve_threads(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-def single_threaded_blas() -> AbstractContextManager[Any]:
-    """Keep BLAS from splitting sums by the number of its threads: results would depend on it.
+class _SingleThreadedBlas:
+    """Limits BLAS while anybody is inside; fits of several threads may overlap."""
 
-    Threads are used above BLAS instead, on fixed blocks of rows.
-    """
-    context: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return context
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+# Keeps BLAS from splitting sums by the number of its threads: results would depend on it.
+# Threads are used above BLAS instead, on fixed blocks of rows.
+single_threaded_blas = _SingleThreadedBlas()
 
 
 @cache

@@ -22,6 +22,8 @@ def check_vector(values: ArrayLike, name: str, n_rows: int | None = None) -> NDA
         raise ValueError(f"{name} must have one element a row, got an array of shape {vector.shape}.")
     if vector.dtype.kind in "USmM":
         raise ValueError(f"{name} must hold numbers, got dtype {vector.dtype}.")
+    if vector.dtype.kind in "iu" and len(vector) and max(-int(vector.min()), int(vector.max())) > 2**53:
+        raise ValueError(f"{name} has integers beyond 2**53, which float64 cannot tell apart; pass their ranks.")
     with _quiet():
         vector = check_array(
             vector, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0, input_name=name, copy=False

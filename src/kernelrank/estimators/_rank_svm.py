@@ -161,14 +161,15 @@ class RankSVM(LinearRanker):
         X, qid = separate_qid(X, qid)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = check_features(self, X, reset=True)
+        checked = type(self)()  # what an earlier fit has left stays as it is until this one has succeeded
+        X = check_features(checked, X, reset=True)
         y = check_vector(y, "y", X.shape[0])
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
         pairs = UtilityPairs(y, qid=qid, sample_weight=weights, n_jobs=self.n_jobs)
         oracle = LinearOracle(
             make_products(X, resolve_threads(self.n_jobs)), PairwiseHinge(pairs, self.query_weighting)
         )
-        with single_threaded_blas():
+        with single_threaded_blas:
             result = minimize_bundle(
                 oracle,
                 self.alpha,
@@ -177,9 +178,11 @@ class RankSVM(LinearRanker):
                 start=self._last_solution(X.shape[1]),
                 report=_print_record if self.verbose else None,
             )
-        self._store(result)
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update({name: value for name, value in vars(checked).items() if name.endswith("_in_")})
         self.n_pairs_ = pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit
         self._fitted_with_queries = qid is not None
+        self._store(result)
         return self
 
     def _check_parameters(self) -> None:

@@ -128,7 +128,8 @@ def _minimize(
         # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
         lower = max(lower, float(cuts.offsets @ program.u - combined @ combined / (4 * alpha)))
         gap = best.objective - lower
-        converged = gap <= tol
+        # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take.
+        converged = gap <= tol and bool(best.w.any() or not combined.any())
         record = (best.objective, lower, time.perf_counter() - began, oracle.n_products, oracle.n_evaluations)
         history.append(record)
         if report is not None:

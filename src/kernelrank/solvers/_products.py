@@ -107,28 +107,34 @@ def _each(work: Callable[[slice], Any], blocks: list[slice], n_threads: int) -> 
             yield from pool.map(work, blocks[start : start + 8 * n_threads])
 
 
-def _dense_columns(X: NDArray[Any]) -> tuple[Vector, NDArray[np.bool_]]:
+def _dense_columns(X: NDArray[Any]) -> tuple[Vector, NDArray[np.intp]]:
     """Shift of each column (mostly zero), and which columns are constant."""
     sample = np.asarray(X[:: -(-len(X) // _SAMPLE_ROWS)], dtype=np.float64)
     shift, constant = _shifts(sample)
-    for column in np.flatnonzero(constant):
-        constant[column] = (X[:, column] == X[0, column]).all()
+    for rows in _row_blocks(X):
+        if len(constant) == 0:
+            break
+        constant = constant[(X[rows][:, constant] == X[0, constant]).all(axis=0)]
+    shift[constant] = 0.0
     return shift, constant
 
 
-def _shifts(sample: Vector) -> tuple[Vector, NDArray[np.bool_]]:
+def _shifts(sample: Vector) -> tuple[Vector, NDArray[np.intp]]:
     first = sample[0]
     with np.errstate(over="ignore", invalid="ignore"):
         differences = sample - first
         centre = first + differences.mean(axis=0)
         spread = np.abs(sample - centre).mean(axis=0)
         far = np.isfinite(spread) & (np.abs(centre) > _FAR * spread)
-    constant = (differences == 0).all(axis=0)
-    return np.where(far & ~constant, centre, 0.0), constant
+    return np.where(far, centre, 0.0), np.flatnonzero((differences == 0).all(axis=0))
 
 
 def _sparse_products(X: Any, n_threads: int) -> Products:
     m, n = X.shape
+    stored = X.indptr[-1]  # the arrays may be longer
+    parts = (X.data[:stored], X.indices[:stored], X.indptr)
+    X = type(X)(tuple(map(np.ascontiguousarray, parts)), shape=X.shape)
+    X.check_format(full_check=True)  # an index out of range would be read, and written, out of bounds
     X, constant = _shift_full_columns(X)
     starts, indices, numbers = X.indptr, X.indices, X.data
     if starts.dtype != indices.dtype:
@@ -162,6 +168,7 @@ def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
         return X, columns
     full = X[:, columns].toarray().astype(np.float64)
     shift, constant = _shifts(full)
+    shift[constant] = 0.0
     if shift.any():
         by_column = np.zeros(X.shape[1])
         by_column[columns] = shift
