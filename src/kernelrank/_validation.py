@@ -59,8 +59,7 @@ def scale_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float
 def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32] | None, int]:
     """Return each row's query as a number 0, 1, ... (None for a single query) and how many there are.
 
-    Query ids may be anything hashable, in any order. The numbering follows the first
-    appearance, or the order of the ids: it decides nothing but the order of sums.
+    Query ids may be anything hashable, in any order; they are numbered as they first appear.
     """
     if qid is None:
         return None, 1
@@ -79,9 +78,8 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
         raise ValueError("qid contains a missing value.")
     # Rows that come grouped, as they mostly do, need no sort: number the runs.
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1]))) if n_rows else np.empty(0, np.intp)
-    heads, codes_of_runs = np.unique(ids[starts], return_inverse=True)
-    if len(heads) == len(starts):
-        codes_of_runs = np.arange(len(starts))
+    heads, first_runs, head_of_run = np.unique(ids[starts], return_index=True, return_inverse=True)
+    codes_of_runs = np.argsort(np.argsort(first_runs))[head_of_run]
     codes = np.repeat(codes_of_runs.astype(np.int32), np.diff(np.append(starts, n_rows)))
     return codes, len(heads)
 

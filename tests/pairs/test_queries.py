@@ -189,3 +189,10 @@ def test_wrong_lengths_are_refused(qid):
 def test_wrong_shapes_are_refused(qid):
     with pytest.raises(ValueError, match="qid must have one element a row"):
         UtilityPairs([1, 2, 3], qid=qid)
+
+
+@pytest.mark.parametrize(
+    "qid", [["b", "b", "a", "a", "a"], ["b", "a", "b", "a", "a"], [7, 3, 7, 3, 3], [(1,), "x", (1,), "x", "x"]]
+)
+def test_queries_are_in_the_order_of_their_first_rows(qid):
+    assert UtilityPairs(range(5), qid=qid).pairs_per_query.tolist() == [1, 3]

@@ -47,6 +47,7 @@ class UtilityPairs:
     n_pairs : int, or float with weights
         Comparable pairs, or their total weight.
     pairs_per_query : ndarray of shape (n_queries,)
+        Queries in the order of their first rows, as in all results that have an element a query.
 
     Notes
     -----
