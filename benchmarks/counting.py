@@ -104,10 +104,10 @@ def workloads(sizes: Sizes) -> Iterator[Workload]:
 def prepare(work: Workload) -> dict[str, Callable[[], object]]:
     """Rank the utilities, and return what to time by the name of its column."""
     pairs = UtilityPairs(work.y, qid=work.qid, n_jobs=work.n_jobs)
-    scale, g = np.ones(pairs.n_queries), np.empty(len(work.y))
+    violated, scale = pairs.violated(), np.ones(pairs.n_queries)
     tasks: dict[str, Callable[[], object]] = {
         "argsort": lambda: np.argsort(work.scores),
-        "risk": lambda: pairs.risk(work.scores, scale, g),
+        "risk": lambda: violated.count(work.scores, scale),
     }
     for method in work.methods():
         tasks[method] = lambda method=method: pairs.count(work.scores, method=method)
@@ -128,16 +128,16 @@ def peak_bytes() -> int:
 
 
 def measure_memory(m: int) -> None:
-    """Print bytes a row that ranking and one pass take. The arrays are made without temporaries."""
+    """Print bytes a row that ranking and one pass take, its result included. The arrays are made without temporaries."""
     warm_up = UtilityPairs([1.0, 2.0])
-    warm_up.risk(np.zeros(2), np.ones(1), np.zeros(2))
+    warm_up.violated().count(np.zeros(2), np.ones(1))
     rng = np.random.default_rng(0)
-    y, scores, g = rng.normal(size=m), rng.normal(size=m), np.full(m, 1.0)
+    y, scores = rng.normal(size=m), rng.normal(size=m)
     scores *= 2
     scores += y
     before = peak_bytes()
     pairs = UtilityPairs(y, n_jobs=1)
-    pairs.risk(scores, np.ones(1), g)
+    pairs.violated().count(scores, np.ones(1))
     print((peak_bytes() - before) / m)
 
 

@@ -14,6 +14,7 @@ namespace nb = nanobind;
 
 void bind_counting(nb::module_& module);
 void bind_products(nb::module_& module);
+void bind_violated(nb::module_& module);
 
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

@@ -59,19 +59,6 @@ void count_totals(const Ranking& self, const Vector<double>& scores, OutVector<V
   run<Value>(self, request, {.violations = violations.data()}, violations.shape(0));
 }
 
-template <class Value>
-void risk(const Ranking& self, const Vector<double>& scores, const Vector<double>& scale, OutVector<double> g,
-          OutVector<Value> violations, OutVector<double> inner, double margin, const std::string& method,
-          int n_threads) {
-  const auto request = make_request(self, scores, margin, method, n_threads);
-  require(g.shape(0) == self.n_rows(), "g must have one element a row");
-  require(scale.shape(0) == self.queries().size() && inner.shape(0) == self.queries().size(),
-          "scale and inner must have one element a query");
-  run<Value>(self, request,
-             {.violations = violations.data(), .g = g.data(), .scale = scale.data(), .inner = inner.data()},
-             violations.shape(0));
-}
-
 void construct(Ranking* self, const Vector<double>& utilities, const std::optional<Vector<std::int32_t>>& codes,
                std::size_t n_queries, const std::optional<Vector<double>>& weights, int n_threads) {
   const std::size_t m = utilities.shape(0);
@@ -106,9 +93,7 @@ void bind_value(nb::class_<Ranking>& ranking) {
       .def("count", &count<Value>, "scores"_a, "c"_a.noconvert(), "d"_a.noconvert(), "violations"_a.noconvert(),
            "margin"_a, "method"_a, "n_threads"_a)
       .def("count_totals", &count_totals<Value>, "scores"_a, "violations"_a.noconvert(), "margin"_a, "method"_a,
-           "n_threads"_a)
-      .def("risk", &risk<Value>, "scores"_a, "scale"_a, "g"_a.noconvert(), "violations"_a.noconvert(),
-           "inner"_a.noconvert(), "margin"_a, "method"_a, "n_threads"_a);
+           "n_threads"_a);
 }
 
 }  // namespace

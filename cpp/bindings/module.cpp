@@ -7,4 +7,5 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled core of kernelrank.";
   bind_counting(module);
   bind_products(module);
+  bind_violated(module);
 }

@@ -7,12 +7,12 @@ namespace {
 using kernelrank::Compressed;
 
 template <class Number, class Index>
-using Product = void (*)(const Compressed<Number, Index>&, const double*, double*, int, kernelrank::Cancellation&);
+using Product = void (*)(const Compressed<Number, Index>&, bool, const double*, double*, int, kernelrank::Cancellation&);
 
 // kGather: `v` is as long as a line; otherwise it has an element a line.
 template <bool kGather, class Number, class Index>
 void product(const Vector<Index>& starts, const Vector<Index>& indices, const Vector<Number>& numbers,
-             const Vector<double>& v, OutVector<double> out, int n_threads) {
+             const Vector<double>& v, OutVector<double> out, int n_threads, bool squared) {
   require(starts.shape(0) >= 1, "starts must not be empty");
   require(n_threads >= 1, "n_threads must be positive");
   const Compressed<Number, Index> matrix{starts.shape(0) - 1, kGather ? v.shape(0) : out.shape(0), starts.data(),
@@ -23,7 +23,7 @@ void product(const Vector<Index>& starts, const Vector<Index>& indices, const Ve
   constexpr Product<Number, Index> kProduct =
       kGather ? &kernelrank::gather_product<Number, Index> : &kernelrank::scatter_product<Number, Index>;
   SignalCancellation cancel;
-  cancel.guard([&] { kProduct(matrix, v.data(), out.data(), n_threads, cancel); });
+  cancel.guard([&] { kProduct(matrix, squared, v.data(), out.data(), n_threads, cancel); });
 }
 
 template <class Number, class Index>
@@ -32,7 +32,7 @@ void bind(nb::module_& module) {
   const auto def = [&](const char* name, auto function, const char* doc) {
     // noconvert: a silent copy of the matrix would be a bug.
     module.def(name, function, "starts"_a.noconvert(), "indices"_a.noconvert(), "numbers"_a.noconvert(),
-               "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, doc);
+               "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, "squared"_a = false, doc);
   };
   def("gather_product", &product<true, Number, Index>, "out[line] = line . v for a compressed matrix.");
   def("scatter_product", &product<false, Number, Index>, "out = sum of v[line] * line for a compressed matrix.");

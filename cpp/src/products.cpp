@@ -12,7 +12,14 @@ namespace {
 constexpr std::size_t kLinesAPoll = 4096;
 constexpr std::size_t kMostBlocks = 8;
 
-template <class Number, class Index>
+// An element, or its square.
+template <bool kSquared, class Number>
+double element(Number number) {
+  const auto value = static_cast<double>(number);
+  return kSquared ? value * value : value;
+}
+
+template <bool kSquared, class Number, class Index>
 void gather(const Compressed<Number, Index>& x, const double* v, std::size_t begin, std::size_t end, double* out) {
   for (std::size_t line = begin; line < end; ++line) {
     // Four sums hide the latency of the additions.
@@ -20,24 +27,24 @@ void gather(const Compressed<Number, Index>& x, const double* v, std::size_t beg
     auto k = static_cast<std::size_t>(x.starts[line]);
     const auto last = static_cast<std::size_t>(x.starts[line + 1]);
     for (; k + 4 <= last; k += 4) {
-      a += static_cast<double>(x.numbers[k]) * v[x.indices[k]];
-      b += static_cast<double>(x.numbers[k + 1]) * v[x.indices[k + 1]];
-      c += static_cast<double>(x.numbers[k + 2]) * v[x.indices[k + 2]];
-      d += static_cast<double>(x.numbers[k + 3]) * v[x.indices[k + 3]];
+      a += element<kSquared>(x.numbers[k]) * v[x.indices[k]];
+      b += element<kSquared>(x.numbers[k + 1]) * v[x.indices[k + 1]];
+      c += element<kSquared>(x.numbers[k + 2]) * v[x.indices[k + 2]];
+      d += element<kSquared>(x.numbers[k + 3]) * v[x.indices[k + 3]];
     }
-    for (; k < last; ++k) a += static_cast<double>(x.numbers[k]) * v[x.indices[k]];
+    for (; k < last; ++k) a += element<kSquared>(x.numbers[k]) * v[x.indices[k]];
     out[line] = (a + b) + (c + d);
   }
 }
 
-template <class Number, class Index>
+template <bool kSquared, class Number, class Index>
 void scatter(const Compressed<Number, Index>& x, const double* v, std::size_t begin, std::size_t end, double* out) {
   for (std::size_t line = begin; line < end; ++line) {
     const double factor = v[line];
     if (factor == 0) continue;
     const auto last = static_cast<std::size_t>(x.starts[line + 1]);
     for (auto k = static_cast<std::size_t>(x.starts[line]); k < last; ++k) {
-      out[x.indices[k]] += factor * static_cast<double>(x.numbers[k]);
+      out[x.indices[k]] += factor * element<kSquared>(x.numbers[k]);
     }
   }
 }
@@ -52,18 +59,20 @@ std::size_t count_blocks(const Compressed<Number, Index>& x) {
 }  // namespace
 
 template <class Number, class Index>
-void gather_product(const Compressed<Number, Index>& matrix, const double* v, double* out, int n_threads,
+void gather_product(const Compressed<Number, Index>& matrix, bool squared, const double* v, double* out, int n_threads,
                     Cancellation& cancel) {
+  const auto work = squared ? &gather<true, Number, Index> : &gather<false, Number, Index>;
   run_team(n_threads, cancel, [&](Member& member) {
     member.blocks(
-        member.share(matrix.n_lines), [&](std::size_t begin, std::size_t end) { gather(matrix, v, begin, end, out); },
+        member.share(matrix.n_lines), [&](std::size_t begin, std::size_t end) { work(matrix, v, begin, end, out); },
         kLinesAPoll);
   });
 }
 
 template <class Number, class Index>
-void scatter_product(const Compressed<Number, Index>& matrix, const double* v, double* out, int n_threads,
+void scatter_product(const Compressed<Number, Index>& matrix, bool squared, const double* v, double* out, int n_threads,
                      Cancellation& cancel) {
+  const auto work = squared ? &scatter<true, Number, Index> : &scatter<false, Number, Index>;
   const std::size_t n_blocks = count_blocks(matrix), n = matrix.n_across;
   std::vector<double> parts((n_blocks - 1) * n);  // the first block adds to `out` itself
   std::fill_n(out, n, 0.0);
@@ -73,7 +82,7 @@ void scatter_product(const Compressed<Number, Index>& matrix, const double* v, d
     for (std::size_t block = mine.begin; block < mine.end; ++block) {
       const Range lines{matrix.n_lines * block / n_blocks, matrix.n_lines * (block + 1) / n_blocks};
       member.blocks(
-          lines, [&](std::size_t begin, std::size_t end) { scatter(matrix, v, begin, end, part(block)); }, kLinesAPoll);
+          lines, [&](std::size_t begin, std::size_t end) { work(matrix, v, begin, end, part(block)); }, kLinesAPoll);
     }
     member.wait();
     const Range columns = member.share(n);
@@ -85,8 +94,8 @@ void scatter_product(const Compressed<Number, Index>& matrix, const double* v, d
 }
 
 #define KERNELRANK_INSTANTIATE(NUMBER, INDEX)                                                                 \
-  template void gather_product(const Compressed<NUMBER, INDEX>&, const double*, double*, int, Cancellation&); \
-  template void scatter_product(const Compressed<NUMBER, INDEX>&, const double*, double*, int, Cancellation&)
+  template void gather_product(const Compressed<NUMBER, INDEX>&, bool, const double*, double*, int, Cancellation&); \
+  template void scatter_product(const Compressed<NUMBER, INDEX>&, bool, const double*, double*, int, Cancellation&)
 KERNELRANK_INSTANTIATE(float, std::int32_t);
 KERNELRANK_INSTANTIATE(float, std::int64_t);
 KERNELRANK_INSTANTIATE(double, std::int32_t);

@@ -43,7 +43,7 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
   workspace->records.resize(m);
   const auto by_slot = [&](std::span<const double> values, Buffer<double>& buffer) {
     double* gathered = buffer.resize(m);
-    for (std::size_t slot = 0; slot < m; ++slot) gathered[slot] = values[grouped_ ? slot : rows_.data()[slot]];
+    for (std::size_t slot = 0; slot < m; ++slot) gathered[slot] = values[row(slot)];
     return std::span<const double>(gathered, m);
   };
   const std::span<const double> values = grouped_ ? utilities : by_slot(utilities, workspace->scores);

@@ -36,25 +36,54 @@ class Ranking:
         self, scores: _Floats, violations: NDArray[Any], margin: float, method: str, n_threads: int
     ) -> None:
         """Write the violations of each query."""
-    def risk(
-        self,
-        scores: _Floats,
-        scale: _Floats,
-        g: _Floats,
-        violations: NDArray[Any],
-        inner: _Floats,
-        margin: float,
-        method: str,
-        n_threads: int,
+
+class _Violated:
+    # Scale, violations and inner have one element a query, the other arrays one a row.
+    def count(
+        self, scores: _Floats, scale: _Floats, g: _Floats, violations: _Floats, inner: _Floats, n_threads: int
     ) -> None:
         """Write g = scale * (c - d), and the violations and (c - d) . scores of each query."""
+    def multiply(self, v: _Floats, scale: _Floats, out: _Floats, inner: _Floats, n_threads: int) -> None:
+        """Write out = scale * L v, and v . L v of each query."""
+    def degrees(self, scale: _Floats, out: _Floats) -> None:
+        """Write scale * diagonal of L."""
+
+class ViolatedPairs(_Violated):
+    """Violated pairs of ranked utilities, counted and multiplied."""
+
+    def __init__(self, ranking: Ranking) -> None: ...
+
+class Preferences(_Violated):
+    """Violated pairs of given preferences, counted and multiplied."""
+
+    def __init__(
+        self,
+        winners: NDArray[np.int32],
+        losers: NDArray[np.int32],
+        queries: NDArray[np.int32] | None,
+        weights: _Floats | None,
+        n_rows: int,
+        n_queries: int,
+    ) -> None: ...
 
 def gather_product(
-    starts: NDArray[Any], indices: NDArray[Any], numbers: NDArray[Any], v: _Floats, out: _Floats, n_threads: int
+    starts: NDArray[Any],
+    indices: NDArray[Any],
+    numbers: NDArray[Any],
+    v: _Floats,
+    out: _Floats,
+    n_threads: int,
+    squared: bool = False,
 ) -> None:
     """Write out[line] = line . v for a compressed matrix."""
 
 def scatter_product(
-    starts: NDArray[Any], indices: NDArray[Any], numbers: NDArray[Any], v: _Floats, out: _Floats, n_threads: int
+    starts: NDArray[Any],
+    indices: NDArray[Any],
+    numbers: NDArray[Any],
+    v: _Floats,
+    out: _Floats,
+    n_threads: int,
+    squared: bool = False,
 ) -> None:
     """Write out = sum of v[line] * line for a compressed matrix."""

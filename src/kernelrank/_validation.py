@@ -33,19 +33,19 @@ def check_vector(values: ArrayLike, name: str, n_rows: int | None = None) -> NDA
     return np.require(vector, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
-def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Return row weights that are finite and not negative, or None."""
-    if sample_weight is None:
+def check_weights(weights: ArrayLike | None, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64] | None:
+    """Return weights that are finite and not negative, or None."""
+    if weights is None:
         return None
-    weights = np.asarray(sample_weight)
-    if weights.ndim > 1:
-        raise ValueError(f"sample_weight must have one element a row (a 1D array), got shape {weights.shape}.")
-    weights = check_vector(np.full(n_rows, weights) if weights.ndim == 0 else weights, "sample_weight", n_rows)
-    if (weights < 0).any():
-        raise ValueError("sample_weight must not be negative.")
-    if n_rows and not weights.any():
-        raise NoComparablePairsError("sample_weight is zero for every row, so no pair has a weight.")
-    return weights
+    vector = np.asarray(weights)
+    if vector.ndim > 1:
+        raise ValueError(f"{name} must have one element a row (a 1D array), got shape {vector.shape}.")
+    vector = check_vector(np.full(n_rows, vector) if vector.ndim == 0 else vector, name, n_rows)
+    if (vector < 0).any():
+        raise ValueError(f"{name} must not be negative.")
+    if n_rows and not vector.any():
+        raise NoComparablePairsError(f"{name} is zero everywhere, so no pair has a weight.")
+    return vector
 
 
 def scale_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float64] | None, float]:

@@ -42,7 +42,7 @@ def test_the_attributes_say_what_they_promise(rng, query_weighting):
 
 def test_not_converged_warns_with_the_gap_and_keeps_the_best(rng):
     X, y = data(rng)
-    with pytest.warns(ConvergenceWarning, match=r"certified gap is .* after 2 iterations.*Increase max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations.*certified gap is .*Increase max_iter"):
         model = RankSVM(alpha=1e-6, max_iter=2).fit(X, y)
     assert model.gap_ > 1e-3
     assert model.objective_ == model.history_["upper_bound"].min()
@@ -331,11 +331,11 @@ def test_verbose_prints_the_bounds(rng, capsys):
         ({"tol": np.nan}, "tol"),
         ({"tol": 0.0}, "tol"),
         ({"max_iter": 0}, "max_iter"),
-        ({"loss": "squared"}, "loss must be 'hinge', got 'squared'"),
+        ({"loss": "squared"}, "loss must be 'hinge' or 'squared_hinge', got 'squared'"),
         ({"kernel": "gaussian"}, "kernel must be 'linear'"),
         ({"query_weighting": "row"}, "query_weighting must be 'query' or 'pair'"),
         ({"n_basis": 10}, "n_basis"),
-        ({"positive": True}, "positive=True is not available"),
+        ({"positive": True}, "positive=True needs loss='squared_hinge'"),
     ],
 )
 def test_bad_parameters(rng, parameters, match):

@@ -97,8 +97,7 @@ def test_totals_and_risk_are_those_of_the_counts(n_jobs, case):
     scores = np.clip(case.scores, -1e9, 1e9)  # what is added up must not overflow
     pairs = UtilityPairs(y, qid=qid, n_jobs=n_jobs)
     c, d, total = pairs.count(scores)
-    g, scale = np.full(len(y), np.nan), np.arange(1.0, pairs.n_queries + 1)
-    totals, inner = pairs.risk(scores, scale, g)
+    g, totals, inner = pairs.violated().count(scores, np.arange(1.0, pairs.n_queries + 1))
     assert totals.sum() == total
     np.testing.assert_array_equal(pairs.count_totals(scores), totals)
     if pairs.n_queries == 1:
@@ -111,8 +110,8 @@ def test_risk_scales_each_query(rng):
     y, scores, query = rng.integers(0, 4, 500), rng.normal(size=500), rng.integers(0, 7, 500)
     query[:7] = np.arange(7)  # numbers in order of appearance, whatever the numbering
     pairs = UtilityPairs(y, qid=query)
-    g, scale = np.empty(500), np.array([1.0, 2.0, 4.0, 8.0, 16.0, 0.0, 0.25])
-    totals, inner = pairs.risk(scores, scale, g)
+    scale = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 0.0, 0.25])
+    g, totals, inner = pairs.violated().count(scores, scale)
     c, d = oracles.count_violations(y, scores, query)
     np.testing.assert_array_equal(g, scale[query] * (c - d))
     np.testing.assert_array_equal(totals, np.bincount(query, c))
@@ -491,11 +490,10 @@ def test_weighted_counts_do_not_depend_on_threads(method, n_jobs):
     for found, expected in zip(several.count(scores, method=method), one.count(scores, method=method), strict=True):
         np.testing.assert_array_equal(found, expected)
     scale = rng.random(one.n_queries)
-    results = []
-    for pairs in (one, several):
-        g = np.empty(70_000)
-        results.append((g, *pairs.risk(scores, scale, g)))
-    for found, expected in zip(*results, strict=True):
+    violated = [pairs.violated() for pairs in (one, several)]
+    for found, expected in zip(*(each.count(scores, scale) for each in violated), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(*(each.multiply(scores, scale) for each in violated), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 

@@ -165,7 +165,7 @@ def test_wrong_weights_are_refused():
     with pytest.raises(ValueError, match="sample_weight must not be negative"):
         UtilityPairs([1, 2, 3], sample_weight=[1, -1e-300, 1])
     for zeros in ([0, 0, 0], 0.0, [-0.0, 0.0, 0.0]):
-        with pytest.raises(NoComparablePairsError, match="sample_weight is zero for every row"):
+        with pytest.raises(NoComparablePairsError, match="sample_weight is zero everywhere"):
             UtilityPairs([1, 2, 3], sample_weight=zeros)
 
 

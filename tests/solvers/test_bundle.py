@@ -7,7 +7,7 @@ from oracles import pairwise_hinge
 
 from kernelrank.losses import PairwiseHinge
 from kernelrank.pairs import UtilityPairs
-from kernelrank.solvers import LinearOracle, make_products, minimize_bundle
+from kernelrank.solvers import Bundle, LinearOracle, make_products
 
 
 def make_oracle(X, y, **kwargs):
@@ -39,7 +39,7 @@ def optimum_of_explicit_pairs(X, y, alpha):
 def test_agrees_with_an_independent_solver_within_the_gap(rng, levels, alpha, line_search):
     X, y = problem(rng, m=30, levels=levels)
     optimum = optimum_of_explicit_pairs(X, y, alpha)
-    result = minimize_bundle(make_oracle(X, y), alpha, tol=1e-6, max_iter=5000, line_search=line_search)
+    result = Bundle(make_oracle(X, y), line_search=line_search).minimize(alpha, tol=1e-6, max_iter=5000)
     assert result.converged
     assert result.gap <= 1e-6
     assert result.lower_bound <= optimum + 1e-9
@@ -50,7 +50,7 @@ def test_agrees_with_an_independent_solver_within_the_gap(rng, levels, alpha, li
 @pytest.mark.parametrize("line_search", [True, False])
 def test_bounds_close_in_monotonically(rng, alpha, line_search):
     X, y = problem(rng)
-    history = minimize_bundle(make_oracle(X, y), alpha, line_search=line_search).history
+    history = Bundle(make_oracle(X, y), line_search=line_search).minimize(alpha).history
     assert (np.diff(history["upper_bound"]) <= 0).all()
     assert (np.diff(history["lower_bound"]) >= 0).all()
     assert (history["lower_bound"] <= history["upper_bound"][-1] + 1e-15).all()  # both are rounded
@@ -58,14 +58,14 @@ def test_bounds_close_in_monotonically(rng, alpha, line_search):
 
 def test_the_objective_is_the_objective(rng):
     X, y = problem(rng, levels=3)
-    result = minimize_bundle(make_oracle(X, y), 1e-2)
+    result = Bundle(make_oracle(X, y)).minimize(1e-2)
     assert result.objective == pytest.approx(pairwise_hinge(y, X @ result.w) + 1e-2 * result.w @ result.w, rel=1e-12)
 
 
 def test_an_iteration_costs_two_products_and_few_counting_passes(rng):
     X, y = problem(rng, m=3000, n=20)
     oracle = make_oracle(X, y)
-    history = minimize_bundle(oracle, 1e-4, tol=1e-4).history
+    history = Bundle(oracle).minimize(1e-4, tol=1e-4).history
     # The first iteration starts at w = 0, whose scores need no product.
     np.testing.assert_array_equal(history["n_products"], 1 + 2 * np.arange(len(history)))
     assert oracle.n_products == history["n_products"][-1]
@@ -75,7 +75,7 @@ def test_an_iteration_costs_two_products_and_few_counting_passes(rng):
 def test_the_line_search_saves_products(rng):
     X, y = problem(rng, m=3000, n=20)
     plain, searched = (
-        minimize_bundle(make_oracle(X, y), 1e-4, line_search=use).history["n_products"][-1] for use in (False, True)
+        Bundle(make_oracle(X, y), line_search=use).minimize(1e-4).history["n_products"][-1] for use in (False, True)
     )
     assert searched < plain / 2
 
@@ -83,8 +83,8 @@ def test_the_line_search_saves_products(rng):
 @pytest.mark.parametrize("most_cuts", [4, 10])
 def test_few_cuts_still_converge(rng, most_cuts):
     X, y = problem(rng)
-    result = minimize_bundle(make_oracle(X, y), 1e-2, most_cuts=most_cuts, max_iter=20_000)
-    reference = minimize_bundle(make_oracle(X, y), 1e-2, tol=1e-7)
+    result = Bundle(make_oracle(X, y), most_cuts=most_cuts).minimize(1e-2, max_iter=20_000)
+    reference = Bundle(make_oracle(X, y)).minimize(1e-2, tol=1e-7)
     assert result.converged
     assert abs(result.objective - reference.objective) <= 1e-3
 
@@ -92,7 +92,7 @@ def test_few_cuts_still_converge(rng, most_cuts):
 @pytest.mark.parametrize("alpha", [1e-12, 1e-9, 1e-6])
 def test_separable_data_is_certified(rng, alpha):
     X = rng.normal(size=(300, 5))
-    result = minimize_bundle(make_oracle(X, X @ np.arange(1.0, 6.0)), alpha)
+    result = Bundle(make_oracle(X, X @ np.arange(1.0, 6.0))).minimize(alpha)
     assert result.converged
     assert 0 <= result.lower_bound <= result.objective <= 1.1e-2
 
@@ -100,7 +100,7 @@ def test_separable_data_is_certified(rng, alpha):
 @pytest.mark.parametrize("tol", [1e-6, 1e-9])
 def test_tight_tolerances_are_reached(rng, tol):
     X, y = problem(rng, m=200)
-    assert minimize_bundle(make_oracle(X, y), 1e-3, tol=tol).gap <= tol
+    assert Bundle(make_oracle(X, y)).minimize(1e-3, tol=tol).gap <= tol
 
 
 def test_a_large_alpha_gives_the_known_solution(rng):
@@ -108,28 +108,28 @@ def test_a_large_alpha_gives_the_known_solution(rng):
     X, y = problem(rng)
     low, high = np.nonzero(y[:, None] < y[None, :])
     a0 = (X[low] - X[high]).mean(axis=0)
-    result = minimize_bundle(make_oracle(X, y), 100.0, tol=1e-12)
+    result = Bundle(make_oracle(X, y)).minimize(100.0, tol=1e-12)
     np.testing.assert_allclose(result.w, -a0 / 200.0, rtol=1e-9)
 
 
 def test_a_start_at_the_solution_ends_soon(rng):
     X, y = problem(rng, m=500)
-    cold = minimize_bundle(make_oracle(X, y), 1e-4, tol=1e-5)
-    warm = minimize_bundle(make_oracle(X, y), 1e-4, tol=1e-5, start=cold.w)
+    cold = Bundle(make_oracle(X, y)).minimize(1e-4, tol=1e-5)
+    warm = Bundle(make_oracle(X, y), start=cold.w).minimize(1e-4, tol=1e-5)
     assert warm.objective <= cold.objective
     assert warm.gap <= 1e-5
 
 
 def test_max_iter_ends_with_the_best_so_far(rng):
     X, y = problem(rng)
-    result = minimize_bundle(make_oracle(X, y), 1e-6, tol=1e-9, max_iter=3)
+    result = Bundle(make_oracle(X, y)).minimize(1e-6, tol=1e-9, max_iter=3)
     assert not result.converged
     assert result.n_iter == 3
     assert result.objective == result.history["upper_bound"].min()
 
 
 def test_the_result_is_frozen(rng):
-    result = minimize_bundle(make_oracle(*problem(rng)), 1.0)
+    result = Bundle(make_oracle(*problem(rng))).minimize(1.0)
     with pytest.raises(AttributeError):
         result.objective = 0.0
 
@@ -138,8 +138,8 @@ def test_the_result_is_frozen(rng):
 def test_the_bound_holds_when_the_cuts_all_but_cancel(rng, scale):
     """Large features are a tiny alpha: the Gram matrix then knows nothing about ||A u||^2."""
     X, y = problem(rng, m=300)
-    above = minimize_bundle(make_oracle(X, y), 1e-9, tol=1e-7).objective
-    result = minimize_bundle(make_oracle(X * scale, y), 1e-3, max_iter=100)
+    above = Bundle(make_oracle(X, y)).minimize(1e-9, tol=1e-7).objective
+    result = Bundle(make_oracle(X * scale, y)).minimize(1e-3, max_iter=100)
     assert result.lower_bound <= above
     assert result.converged or scale > 1e8
     assert result.objective <= above + 1e-3

@@ -48,4 +48,9 @@ template <class Value>
 void count_violations(const Ranking& ranking, const CountRequest& request, const CountAnswer<Value>& answer,
                       Cancellation& cancel);
 
+// The same in working memory of the caller, which then holds the rows in order of score with their counts.
+template <class Value>
+void count_violations(const Ranking& ranking, const CountRequest& request, const CountAnswer<Value>& answer,
+                      Workspace& workspace, Cancellation& cancel);
+
 }  // namespace kernelrank

@@ -52,6 +52,7 @@ class Member {
   int index() const noexcept { return index_; }
   int size() const noexcept { return size_; }
   bool first() const noexcept { return index_ == 0; }
+  bool last() const noexcept { return index_ == size_ - 1; }
   void wait() {
     if (meeting_ != nullptr) meeting_->arrive_and_wait();
   }

@@ -43,7 +43,7 @@ class Ranking {
   bool weighted() const noexcept { return weighted_; }
   bool grouped() const noexcept { return grouped_; }  // slot == row
 
-  const std::uint32_t* rows() const noexcept { return rows_.data(); }
+  std::size_t row(std::size_t slot) const noexcept { return grouped_ ? slot : rows_.data()[slot]; }
   const std::uint32_t* places(const Query& query) const noexcept { return places_.data() + query.begin; }
   const std::uint32_t* levels(const Query& query) const noexcept { return levels_.data() + query.begin; }
   const std::uint32_t* level_starts(const Query& query) const noexcept {

@@ -1,4 +1,5 @@
-// Memory of a counting pass: 28 bytes a row (36 with weights, 8 more when queries are scattered).
+// Memory of a counting pass: 28 bytes a row (44 with weights, 8 more when queries are scattered), and 24 more
+// (16 with weights) once the violated pairs have been multiplied.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,12 @@
 #include "kernelrank/sorting.hpp"
 
 namespace kernelrank {
+
+// Sums are taken over blocks of this many rows, whatever the number of threads; here begin a query's blocks.
+constexpr std::size_t kSumBlock = 1024;
+constexpr std::size_t first_block(std::size_t query_begin, std::size_t query_index) {
+  return query_begin / kSumBlock + query_index;
+}
 
 // c and d in order of score, and sums of c over fixed blocks of rows.
 template <class Count, class Sum>
@@ -40,7 +47,9 @@ struct Workspace {
 
   Buffer<Record> records;        // in order of score
   Buffer<std::uint32_t> levels;  // in order of score
-  Buffer<double> scores;         // by slot, or (Method::pairs) by place
+  Buffer<double> scores;         // by slot
+  Buffer<double> values;         // in order of score: what is summed
+  Buffer<double> above, below;   // in order of score: sums of values
   CountMemory<std::uint32_t, std::int64_t> counts;
   CountMemory<double, double> sums;
   Buffer<double> partial_inner;
@@ -48,5 +57,14 @@ struct Workspace {
   TeamSortMemory team_sort{1};
   std::size_t team_size = 1;
 };
+
+template <bool kWeighted>
+auto& counts_of(Workspace& workspace) {
+  if constexpr (kWeighted) {
+    return workspace.sums;
+  } else {
+    return workspace.counts;
+  }
+}
 
 }  // namespace kernelrank

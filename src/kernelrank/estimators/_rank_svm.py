@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,11 +12,12 @@ from sklearn.utils import check_scalar
 
 from kernelrank._threads import resolve_threads, single_threaded_blas
 from kernelrank._validation import check_features, check_vector, check_weights, scale_weights, separate_qid
+from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import LinearRanker
+from kernelrank.estimators._training import LOSSES, make_solver, print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
-from kernelrank.losses import PairwiseHinge
-from kernelrank.pairs import UtilityPairs
-from kernelrank.solvers import LinearOracle, Result, make_products, minimize_bundle
+from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
+from kernelrank.solvers import make_products
 
 
 class RankSVM(LinearRanker):
@@ -112,7 +113,7 @@ class RankSVM(LinearRanker):
         self,
         alpha: float = 1e-3,
         *,
-        loss: Literal["hinge"] = "hinge",
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
         kernel: Literal["linear"] = "linear",
         n_basis: int | None = None,
         query_weighting: Literal["query", "pair"] = "query",
@@ -158,71 +159,92 @@ class RankSVM(LinearRanker):
         self
         """
         self._check_parameters()
-        X, qid = separate_qid(X, qid)
+        X, qid, noted = self._check_rows(X, qid)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        checked = type(self)()  # what an earlier fit has left stays as it is until this one has succeeded
-        X = check_features(checked, X, reset=True)
         y = check_vector(y, "y", X.shape[0])
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
         pairs = UtilityPairs(y, qid=qid, sample_weight=weights, n_jobs=self.n_jobs)
-        oracle = LinearOracle(
-            make_products(X, resolve_threads(self.n_jobs)), PairwiseHinge(pairs, self.query_weighting)
-        )
+        n_pairs = pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit
+        return self._train(X, pairs, noted, n_pairs_=n_pairs, _fitted_with_queries=qid is not None)
+
+    def fit_pairs(
+        self, X: Any, pairs: ArrayLike, *, weight: ArrayLike | None = None, qid: ArrayLike | None = None
+    ) -> Self:
+        """Train on explicit preferences.
+
+        Minimises the same objective over these pairs. They are never expanded into differences
+        of features: a pass takes O(m s + n_pairs) time.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        pairs : array-like of shape (n_pairs, 2)
+            Rows of X, ``[winner, loser]``: the first should get the higher score. A pair that
+            is there twice counts twice; pairs may contradict each other.
+        weight : array-like of shape (n_pairs,), optional
+            Weights of the pairs.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row of X. The loss is then averaged as `query_weighting` says, and a
+            pair of rows of different queries is an error.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from kernelrank import RankSVM
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
+        >>> model = RankSVM().fit_pairs(X, pairs=[[1, 0], [2, 1]])  # 1 before 0, 2 before 1
+        >>> model.rank(X)
+        array([3, 2, 1])
+        """
+        self._check_parameters()
+        X, qid, noted = self._check_rows(X, qid)
+        preferences = PreferencePairs(pairs, X.shape[0], weight=weight, qid=qid)
+        return self._train(X, preferences, noted, n_pairs_=preferences.n_pairs, _fitted_with_queries=qid is not None)
+
+    def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
+        """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
+        X, qid = separate_qid(X, qid)
+        other = type(self)()
+        X = check_features(other, X, reset=True)
+        return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
+
+    def _train(self, X: Any, pairs: Pairs, noted: dict[str, Any], **attributes: Any) -> Self:
         with single_threaded_blas:
-            result = minimize_bundle(
-                oracle,
-                self.alpha,
-                tol=self.tol,
-                max_iter=self.max_iter,
+            solver = make_solver(
+                make_products(X, resolve_threads(self.n_jobs)),
+                pairs,
+                loss=self.loss,
+                query_weighting=self.query_weighting,
+                positive=self.positive,
                 start=self._last_solution(X.shape[1]),
-                report=_print_record if self.verbose else None,
             )
+            report = print_record if self.verbose else None
+            result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update({name: value for name, value in vars(checked).items() if name.endswith("_in_")})
-        self.n_pairs_ = pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit
-        self._fitted_with_queries = qid is not None
-        self._store(result)
-        return self
-
-    def _check_parameters(self) -> None:
-        for name in ("alpha", "tol"):
-            check_scalar(getattr(self, name), name, Real, min_val=0, max_val=np.inf, include_boundaries="neither")
-            if np.isnan(getattr(self, name)):
-                raise ValueError(f"{name} must be a positive number, got nan.")
-        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-        for name, allowed in (("loss", ("hinge",)), ("kernel", ("linear",)), ("query_weighting", ("query", "pair"))):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}.")
-        if self.n_basis is not None:
-            raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-        if self.positive:
-            raise ValueError("positive=True is not available for loss='hinge'.")
-
-    def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
-        last = getattr(self, "coef_", None)
-        return last if self.warm_start and last is not None and len(last) == n_features else None
-
-    def _store(self, result: Result) -> None:
+        self.__dict__.update(noted, **attributes)
         self.coef_ = result.w
         self.objective_ = result.objective
         self.gap_ = result.gap
         self.n_iter_ = result.n_iter
         self.history_ = result.history
         if not result.converged:
-            warnings.warn(
-                f"The certified gap is {result.gap:.3g} after {result.n_iter} iterations, but tol is {self.tol:.3g}."
-                " The best solution found is kept. Increase max_iter, tol or alpha, or standardise the features.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warnings.warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning, stacklevel=3)
+        return self
 
+    def _check_parameters(self) -> None:
+        check_positive(self, "alpha", "tol")
+        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+        check_choices(self, loss=LOSSES, kernel=("linear",), query_weighting=("query", "pair"))
+        if self.n_basis is not None:
+            raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
+        if self.positive and self.loss == "hinge":
+            raise ValueError("positive=True needs loss='squared_hinge'.")
 
-def _print_record(record: Any) -> None:
-    gap = record["upper_bound"] - record["lower_bound"]
-    print(
-        f"objective {record['upper_bound']:.6f}  lower bound {record['lower_bound']:.6f}  gap {gap:.2e}"
-        f"  products {record['n_products']}  seconds {record['seconds']:.2f}",
-        flush=True,
-    )
+    def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
+        last = getattr(self, "coef_", None)
+        return last if self.warm_start and last is not None and len(last) == n_features else None

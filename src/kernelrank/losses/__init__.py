@@ -1,5 +1,5 @@
-"""Pairwise losses: value and subgradient with respect to the SCORES; no loss ever sees X."""
+"""Pairwise losses: value and derivatives with respect to the SCORES; no loss ever sees X."""
 
-from kernelrank.losses._hinge import PairwiseHinge, Risk
+from kernelrank.losses._pairwise import Loss, PairwiseHinge, PairwiseSquaredHinge, Risk, SmoothLoss
 
-__all__ = ["PairwiseHinge", "Risk"]
+__all__ = ["Loss", "PairwiseHinge", "PairwiseSquaredHinge", "Risk", "SmoothLoss"]

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._core import Ranking
+from kernelrank._core import ViolatedPairs as CompiledPairs
 from kernelrank._threads import resolve_threads
 from kernelrank._validation import check_vector, check_weights, encode_queries
+from kernelrank.pairs._violated import ViolatedPairs
 
 Method = Literal["auto", "tree", "levels", "pairs", "rbtree"]
 
@@ -97,17 +99,9 @@ class UtilityPairs:
         self._ranking.count_totals(self._check(scores), totals, margin, method, self._n_threads)
         return totals
 
-    def risk(
-        self, scores: NDArray[np.float64], scale: NDArray[np.float64], g: NDArray[np.float64]
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Count for a loss: write ``g = scale * (c - d)``, a factor a query.
-
-        Returns each query's violations and ``(c - d) . scores``. Scores are taken as they are:
-        this is the inner loop of training, and the solver has checked them.
-        """
-        totals, inner = np.empty(self.n_queries, self._dtype), np.empty(self.n_queries)
-        self._ranking.risk(scores, scale, g, totals, inner, 1.0, "auto", self._n_threads)
-        return totals, inner
+    def violated(self) -> ViolatedPairs:
+        """Prepare for a loss, with working memory of its own."""
+        return ViolatedPairs(CompiledPairs(self._ranking), self.n_rows, self.n_queries, self._n_threads)
 
     def _check(self, scores: ArrayLike) -> NDArray[np.float64]:
         return check_vector(scores, "scores", self.n_rows)

@@ -26,9 +26,7 @@ with X, one with its transpose, and a few evaluations of the loss.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +34,8 @@ from numpy.typing import NDArray
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._line_search import Ray, search
-from kernelrank.solvers._oracle import Oracle, finite
-from kernelrank.solvers._result import HISTORY, Result
+from kernelrank.solvers._oracle import Oracle, finite, quiet
+from kernelrank.solvers._result import Log, Report, Result
 from kernelrank.solvers._simplex_qp import solve_simplex_qp
 
 Vector = NDArray[np.float64]
@@ -46,137 +44,128 @@ _LINE_TOLERANCE = 1e-3  # of the gap: less is not worth an evaluation
 _QP_ACCURACY = 0.01  # of tol
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Iterate:
     """A solution, its scores and its risk."""
 
     w: Vector
     scores: Vector
     risk: Risk
-    objective: float
+
+    def objective(self, alpha: float) -> float:
+        """Return J(w)."""
+        return self.risk.value + alpha * float(self.w @ self.w)
 
 
-def minimize_bundle(
-    oracle: Oracle,
-    alpha: float,
-    *,
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    start: Vector | None = None,
-    line_search: bool = True,
-    most_cuts: int = 200,
-    report: Callable[[Any], None] | None = None,
-) -> Result:
-    """Minimise ``R(w) + alpha * ||w||^2`` until the certified gap is at most `tol`.
+class Bundle:
+    """Minimises for one alpha after the other.
+
+    Planes do not depend on alpha: what was learnt for one is known for the next, and each
+    solution is where the next begins.
 
     Parameters
     ----------
     oracle : Oracle
         The risk R.
-    alpha : float
-        Positive weight of the squared norm.
-    tol : float
-        Certified gap to reach.
-    max_iter : int
-        Iterations, each with one product with X and one with its transpose.
     start : ndarray, optional
         A solution to start from, if it is better than zero.
     line_search : bool
         False gives the plain method of the paper.
     most_cuts : int
         Bound on the planes kept, ``8 * n_features`` bytes each.
-    report : callable, optional
-        Called with every new record of the history.
-
-    Returns
-    -------
-    Result
-        ``converged`` tells whether the gap was reached.
-
-    Raises
-    ------
-    ValueError
-        If the features are too large, or alpha too small, for float64.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # looked for, and reported, by finite()
-        return _minimize(oracle, alpha, tol, max_iter, start, line_search, most_cuts, report)
 
+    def __init__(
+        self, oracle: Oracle, *, start: Vector | None = None, line_search: bool = True, most_cuts: int = 200
+    ) -> None:
+        self._oracle, self._line_search, self._began = oracle, line_search, time.perf_counter()
+        self._cuts = Cuts(oracle.n_features, most_cuts)
+        self._step = 1.0  # the last step taken
+        with quiet():
+            self._best = self._zero()
+            self._value_at_zero = self._best.risk.value
+            if start is not None:
+                w = start.astype(np.float64)
+                scores = oracle.scores(w)
+                self._best = _Iterate(w, scores, oracle.risk(scores))
+        self._plane: Risk | None = self._best.risk  # to be added to the cuts
 
-def _minimize(
-    oracle: Oracle,
-    alpha: float,
-    tol: float,
-    max_iter: int,
-    start: Vector | None,
-    line_search: bool,
-    most_cuts: int,
-    report: Callable[[Any], None] | None,
-) -> Result:
-    began = time.perf_counter()
-    history: list[tuple[float, float, float, int, int]] = []
-    best = _start(oracle, alpha, start)
-    cuts = Cuts(oracle.n_features, most_cuts)
-    plane = best.risk
-    lower = 0.0
-    converged = False
-    step = 1.0
-    for iteration in range(max_iter):
-        cuts.add(oracle.subgradient(plane.g), plane.offset)
-        program = solve_simplex_qp(finite(cuts.gram / (2 * alpha)), cuts.offsets, _QP_ACCURACY * tol)
-        cuts.u = program.u
-        combined = cuts.combine(program.u)
-        # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
-        lower = max(lower, float(cuts.offsets @ program.u - combined @ combined / (4 * alpha)))
-        gap = best.objective - lower
-        # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take.
-        converged = gap <= tol and bool(best.w.any() or not combined.any())
-        record = (best.objective, lower, time.perf_counter() - began, oracle.n_products, oracle.n_evaluations)
-        history.append(record)
-        if report is not None:
-            report(np.array(record, dtype=HISTORY)[()])
-        if converged or iteration == max_iter - 1:
-            break
-        model_w = combined / (-2 * alpha)
-        model_scores = oracle.scores(model_w)
-        if line_search:
-            plane, step = _search_line(oracle, alpha, best, model_w, model_scores, step, _LINE_TOLERANCE * gap)
-        else:
-            plane = oracle.risk(model_scores)
-            objective = plane.value + alpha * float(model_w @ model_w)
-            if objective < best.objective:
-                best = _Iterate(model_w, model_scores, plane, objective)
-    return Result(best.w, best.objective, lower, converged, np.array(history, dtype=HISTORY))
+    def minimize(
+        self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
+    ) -> Result:
+        """Minimise ``R(w) + alpha * ||w||^2`` until the certified gap is at most `tol`.
 
+        Parameters
+        ----------
+        alpha : float
+            Positive weight of the squared norm.
+        tol : float
+            Certified gap to reach.
+        max_iter : int
+            Iterations, each with one product with X and one with its transpose.
+        report : callable, optional
+            Called with every new record of the history.
 
-def _start(oracle: Oracle, alpha: float, start: Vector | None) -> _Iterate:
-    """Zero, whose scores need no product, or `start` if that is better.
+        Returns
+        -------
+        Result
+            ``converged`` tells whether the gap was reached.
 
-    A start that is worse, from another alpha or other data, is not only useless: only while
-    ``alpha * ||w||^2`` stays below J(0) does the line search lose no digits to it.
-    """
-    scores = np.zeros(oracle.n_rows)
-    risk = oracle.risk(scores)
-    zero = _Iterate(np.zeros(oracle.n_features), scores, risk, risk.value)
-    if start is None:
-        return zero
-    w = start.astype(np.float64)
-    scores = oracle.scores(w)
-    risk = oracle.risk(scores)
-    objective = risk.value + alpha * float(w @ w)
-    return _Iterate(w, scores, risk, objective) if objective < zero.objective else zero
+        Raises
+        ------
+        ValueError
+            If the features are too large, or alpha too small, for float64.
+        """
+        with quiet():
+            return self._minimize(alpha, tol, max_iter, report)
 
+    def _minimize(self, alpha: float, tol: float, max_iter: int, report: Report | None) -> Result:
+        oracle, cuts, log = self._oracle, self._cuts, Log(self._oracle, self._began, report)
+        if self._best.objective(alpha) > self._value_at_zero:
+            # From another alpha or other data. It is not only useless: while ``alpha * ||w||^2`` stays
+            # below J(0) the line search loses no digits to it.
+            self._best = self._zero()
+            self._plane = self._best.risk
+        lower = 0.0
+        for iteration in range(max_iter):
+            if self._plane is not None:
+                cuts.add(oracle.subgradient(self._plane.g), self._plane.offset)
+                self._plane = None
+            program = solve_simplex_qp(finite(cuts.gram / (2 * alpha)), cuts.offsets, _QP_ACCURACY * tol)
+            cuts.u = program.u
+            combined = cuts.combine(program.u)
+            # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
+            lower = max(lower, float(cuts.offsets @ program.u - combined @ combined / (4 * alpha)))
+            best = self._best
+            gap = best.objective(alpha) - lower
+            log.add(best.objective(alpha), lower)
+            # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take.
+            converged = gap <= tol and bool(best.w.any() or not combined.any())
+            if converged or iteration == max_iter - 1:
+                break
+            self._advance(combined / (-2 * alpha), alpha, gap)
+        return Result(best.w, best.objective(alpha), lower, converged, log.history())
 
-def _search_line(
-    oracle: Oracle, alpha: float, best: _Iterate, w: Vector, scores: Vector, guess: float, tolerance: float
-) -> tuple[Risk, float]:
-    """Move `best` to the minimum on the line to `w`; return where to cut, and the step taken."""
-    delta = w - best.w
-    scores -= best.scores  # from here on the scores of delta
-    ray = Ray(oracle, alpha, best.w, delta, best.scores, scores)
-    found, beyond = search(ray, ray.at(0.0, best.risk), guess, tolerance)
-    if found.t > 0:
-        best.w = best.w + found.t * delta
-        scores *= found.t
-        best.scores += scores
-        best.risk, best.objective = found.risk, found.value
-    return beyond.risk, found.t
+    def _advance(self, w: Vector, alpha: float, gap: float) -> None:
+        """Go from the best solution towards the minimiser `w` of the model, and find a plane for the next model."""
+        oracle, best, scores = self._oracle, self._best, self._oracle.scores(w)
+        if not self._line_search:
+            self._plane = oracle.risk(scores)
+            reached = _Iterate(w, scores, self._plane)
+            if reached.objective(alpha) < best.objective(alpha):
+                self._best = reached
+            return
+        delta = w - best.w
+        scores -= best.scores  # from here on the scores of delta
+        ray = Ray(oracle, alpha, best.w, delta, best.scores, scores)
+        found, beyond = search(ray, ray.at(0.0, best.risk), self._step, _LINE_TOLERANCE * gap)
+        self._plane, self._step = beyond.risk, found.t
+        if found.t > 0:
+            scores *= found.t
+            scores += best.scores
+            self._best = _Iterate(best.w + found.t * delta, scores, found.risk)
+
+    def _zero(self) -> _Iterate:
+        """Zero, whose scores need no product."""
+        scores = np.zeros(self._oracle.n_rows)
+        return _Iterate(np.zeros(self._oracle.n_features), scores, self._oracle.risk(scores))

@@ -24,6 +24,7 @@ _MOST_EVALUATIONS = 12
 _SHARE_OF_DECREASE = 0.3  # what is left to gain on the line, compared with what was gained
 _SHORTEST_GUESS = 0.02
 _GROWTH = 3.0
+_SHARE_OF_SLOPE = 0.5
 
 
 class Point(NamedTuple):
@@ -85,6 +86,32 @@ def search(ray: Ray, origin: Point, guess: float, tolerance: float) -> tuple[Poi
         t = low.t + min(max(step, 0.05 * width), 0.95 * width)
     best = low if high is None or low.value <= high.value else high
     return best, high or low
+
+
+def search_smooth(ray: Ray, origin: Point, longest: float = np.inf) -> Point:
+    """Find a point that is lower than the origin and where the slope is at most half of what it was there.
+
+    Starts with the whole step, as Newton's method wants. The point returned is the one
+    evaluated last, so that second derivatives are at hand there.
+    """
+    low, high, point = origin, None, ray.at(1.0)
+    for _ in range(_MOST_EVALUATIONS):
+        if abs(point.slope) <= -_SHARE_OF_SLOPE * origin.slope and point.value <= origin.value:
+            break
+        if point.slope < 0:
+            if point.t >= longest:
+                break
+            low = point
+        else:
+            high = point
+        if high is None:
+            t = min(_GROWTH * point.t, longest)
+        else:
+            width = high.t - low.t
+            zero = -low.slope * width / (high.slope - low.slope)
+            t = low.t + min(max(zero, 0.1 * width), 0.9 * width)
+        point = ray.at(t)
+    return point
 
 
 def _value(point: Point) -> float:

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.losses import PairwiseHinge, Risk
+from kernelrank.losses import Loss, Risk, SmoothLoss
 from kernelrank.solvers._products import Products
 
 Vector = NDArray[np.float64]
@@ -35,16 +35,26 @@ class Oracle(Protocol):
         """X' g: one product with X."""
 
 
+class SmoothOracle(Oracle, Protocol):
+    """A risk with second derivatives."""
+
+    def curvature(self, q: Vector) -> Vector:
+        """Second derivative of the loss, at the scores evaluated last, times q: no product."""
+
+    def diagonal(self) -> Vector:
+        """Diagonal of the second derivative of R, nearly: two products with X."""
+
+
 class LinearOracle:
     """A loss of scores, times a data matrix.
 
     Parameters
     ----------
     products : Products
-    loss : PairwiseHinge
+    loss : Loss
     """
 
-    def __init__(self, products: Products, loss: PairwiseHinge) -> None:
+    def __init__(self, products: Products, loss: Loss) -> None:
         self._products, self._loss = products, loss
         self.n_rows, self.n_features = products.n_rows, products.n_columns
         self.n_products = self.n_evaluations = 0
@@ -67,6 +77,32 @@ class LinearOracle:
         return finite(self._products.backward(g))
 
 
+class SmoothLinearOracle(LinearOracle):
+    """The same with second derivatives.
+
+    Parameters
+    ----------
+    products : Products
+    loss : SmoothLoss
+    """
+
+    def __init__(self, products: Products, loss: SmoothLoss) -> None:
+        super().__init__(products, loss)
+        self._smooth_loss = loss
+
+    def curvature(self, q: Vector) -> Vector:
+        """Second derivative of the loss, at the scores evaluated last, times q: no product."""
+        self.n_evaluations += 1
+        return finite(self._smooth_loss.curvature(q))
+
+    def diagonal(self) -> Vector:
+        """Diagonal of the second derivative of R, as if every row were compared with the mean row."""
+        self.n_products += 2
+        d = self._smooth_loss.diagonal()
+        mean = self._products.backward(d) / d.sum()
+        return finite(np.maximum(self._products.squares(d) - d.sum() * mean**2, 0.0))
+
+
 def finite(values: T) -> T:
     """Return the values, if float64 can hold them."""
     if not np.isfinite(values).all():
@@ -75,3 +111,8 @@ def finite(values: T) -> T:
             " Rescale the features, for example with sklearn.preprocessing.StandardScaler."
         )
     return values
+
+
+def quiet() -> np.errstate:
+    """Overflow is looked for, and reported, by `finite`."""
+    return np.errstate(over="ignore", invalid="ignore")

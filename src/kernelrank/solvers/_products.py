@@ -41,12 +41,15 @@ class Products:
         w -> X w.
     backward : callable
         g -> X' g, for g that sums to zero in every query.
+    squares : callable
+        d -> (X * X)' d, elementwise, of the columns as they are after the shift.
     """
 
     n_rows: int
     n_columns: int
     forward: Callable[[Vector], Vector]
     backward: Callable[[Vector], Vector]
+    squares: Callable[[Vector], Vector]
 
 
 def make_products(X: Any, n_threads: int = 1) -> Products:
@@ -86,14 +89,20 @@ def _dense_products(X: NDArray[Any], n_threads: int) -> Products:
             pass
         return out
 
-    def backward(g: Vector) -> Vector:
+    def add_up(part_of: Callable[[slice], Vector]) -> Vector:
         out = np.zeros(n)
-        for part in _each(lambda rows: np.dot(g[rows], block_of(rows)), blocks, n_threads):
+        for part in _each(part_of, blocks, n_threads):
             out += part
         out[constant] = 0.0
         return out
 
-    return Products(m, n, forward, backward)
+    def backward(g: Vector) -> Vector:
+        return add_up(lambda rows: np.dot(g[rows], block_of(rows)))
+
+    def squares(d: Vector) -> Vector:
+        return add_up(lambda rows: np.dot(d[rows], np.square(block_of(rows))))
+
+    return Products(m, n, forward, backward, squares)
 
 
 def _each(work: Callable[[slice], Any], blocks: list[slice], n_threads: int) -> Iterator[Any]:
@@ -140,9 +149,9 @@ def _sparse_products(X: Any, n_threads: int) -> Products:
     if starts.dtype != indices.dtype:
         starts, indices = (part.astype(np.int64, copy=False) for part in (starts, indices))
 
-    def product(kernel: Callable[..., None], v: Vector, size: int) -> Vector:
+    def product(kernel: Callable[..., None], v: Vector, size: int, squared: bool = False) -> Vector:
         out = np.empty(size)
-        kernel(starts, indices, numbers, np.ascontiguousarray(v), out, n_threads)
+        kernel(starts, indices, numbers, np.ascontiguousarray(v), out, n_threads, squared)
         return out
 
     by_row = X.format == "csr"
@@ -150,12 +159,15 @@ def _sparse_products(X: Any, n_threads: int) -> Products:
     def forward(w: Vector) -> Vector:
         return product(gather_product if by_row else scatter_product, w, m)
 
-    def backward(g: Vector) -> Vector:
-        out = product(scatter_product if by_row else gather_product, g, n)
+    def backward(g: Vector, squared: bool = False) -> Vector:
+        out = product(scatter_product if by_row else gather_product, g, n, squared)
         out[constant] = 0.0
         return out
 
-    return Products(m, n, forward, backward)
+    def squares(d: Vector) -> Vector:
+        return backward(d, squared=True)
+
+    return Products(m, n, forward, backward, squares)
 
 
 def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:

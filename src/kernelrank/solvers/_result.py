@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.solvers._oracle import Oracle
+
 # One record an iteration.
 HISTORY = np.dtype(
     [
         ("upper_bound", np.float64),  # objective of the best solution so far
         ("lower_bound", np.float64),  # of the optimum, proven
-        ("seconds", np.float64),  # since the start
+        ("seconds", np.float64),  # so far
         ("n_products", np.int64),  # with X or its transpose, so far
-        ("n_evaluations", np.int64),  # of the loss, so far
+        ("n_evaluations", np.int64),  # passes over the pairs, so far
     ]
 )
+
+
+Report = Callable[[Any], None]
+
+
+class Log:
+    """Collects the history of a solver: time and work count from the time when the solver was made."""
+
+    def __init__(self, oracle: Oracle, began: float, report: Report | None) -> None:
+        self._oracle, self._began, self._report = oracle, began, report
+        self._records: list[tuple[float, float, float, int, int]] = []
+
+    def add(self, upper_bound: float, lower_bound: float) -> None:
+        """Add a record, and report it."""
+        seconds = time.perf_counter() - self._began
+        record = (upper_bound, lower_bound, seconds, self._oracle.n_products, self._oracle.n_evaluations)
+        self._records.append(record)
+        if self._report is not None:
+            self._report(np.array(record, dtype=HISTORY)[()])
+
+    def history(self) -> NDArray[Any]:
+        """All records."""
+        return np.array(self._records, dtype=HISTORY)
 
 
 @dataclass(frozen=True)
@@ -33,7 +60,7 @@ class Result:
     lower_bound : float
         No solution has a smaller objective.
     converged : bool
-        Whether ``gap <= tol``.
+        Whether the tolerance was met.
     history : structured ndarray
         Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations``, one record an iteration.
     """

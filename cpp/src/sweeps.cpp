@@ -1,0 +1,210 @@
+#include "sweeps.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernelrank/dispatch.hpp"
+
+namespace kernelrank {
+namespace {
+
+// Rows whose treatment takes some milliseconds, if one of them takes `cost` steps.
+std::size_t rows_between_polls(std::size_t cost) {
+  return std::clamp<std::size_t>((std::size_t{1} << 24) / cost, 1, Member::kBlock);
+}
+
+// The three ways of keeping the rows of the window. Each answers, for row i, how much of the
+// window lies above (Up) or below (not Up) its utility; cost() counts the steps of an insertion. Up mirrors the keys,
+// so that the structures only ever count what is below and sums of weights never cancel.
+template <bool Up, class Set>
+struct PlaceTally {
+  static constexpr bool kCounts = !std::is_same_v<Set, SumTree>;
+  Set set;
+  static std::size_t cost(const Arranged&) { return 1; }
+  void insert(const Arranged& q, std::size_t i) {
+    put(q, i, [&](auto... args) { set.insert(args...); });
+  }
+  // Many rows at once: load() each, then settle().
+  void load(const Arranged& q, std::size_t i) {
+    if constexpr (kCounts) {
+      put(q, i, [&](std::uint32_t k) { set.mark(k); });
+    } else {
+      insert(q, i);
+    }
+  }
+  void settle() {
+    if constexpr (kCounts) set.settle();
+  }
+  auto count(const Arranged& q, std::size_t i) const {
+    return set.below(Up ? static_cast<std::uint32_t>(q.n) - q.level_end(i) : q.level_begin(i));
+  }
+
+ private:
+  template <class Put>
+  static void put(const Arranged& q, std::size_t i, Put&& into) {
+    const std::uint32_t place = q.key(i);
+    const std::uint32_t key = Up ? static_cast<std::uint32_t>(q.n) - 1 - place : place;
+    if constexpr (kCounts) {
+      into(key);
+    } else {
+      into(key, q.values[i]);
+    }
+  }
+};
+
+template <class Value>
+Value value_of(const Arranged& q, std::size_t i) {
+  if constexpr (std::is_same_v<Value, double>) {
+    return q.values[i];
+  } else {
+    return Value{1};
+  }
+}
+
+template <bool Up, class Value>
+struct LevelTally {
+  LevelSums<Value> sums;
+  static std::size_t cost(const Arranged& q) { return q.n_levels; }
+  static std::uint32_t key(const Arranged& q, std::size_t i) {
+    const std::uint32_t level = q.key(i);
+    return Up ? static_cast<std::uint32_t>(q.n_levels) - 1 - level : level;
+  }
+  void insert(const Arranged& q, std::size_t i) { sums.insert(key(q, i), value_of<Value>(q, i)); }
+  void load(const Arranged& q, std::size_t i) { insert(q, i); }
+  void settle() {}
+  Value count(const Arranged& q, std::size_t i) const { return sums.below(key(q, i)); }
+};
+
+template <bool Up, class Value>
+struct RedBlackTally {
+  RedBlackTree<Value> tree;
+  static std::size_t cost(const Arranged&) { return 1; }
+  void insert(const Arranged& q, std::size_t i) { tree.insert(q.key(i), value_of<Value>(q, i)); }
+  void load(const Arranged& q, std::size_t i) { insert(q, i); }
+  void settle() {}
+  Value count(const Arranged& q, std::size_t i) const {
+    return Up ? tree.count_larger(q.key(i)) : tree.count_smaller(q.key(i));
+  }
+};
+
+// Algorithm 3 of the paper for the rows in `mine`: c (Up) walks up the scores while the window
+// takes in what is not clearly higher, d walks down.
+template <bool Up, class Tally, class Count>
+void sweep(const Arranged q, Tally tally, Member& member, Range mine, Count* out) {
+  if (mine.size() == 0 || member.stop()) return;  // after a stop the records may be half written
+  // What the window of the first row holds goes in at once.
+  std::size_t edge = 0;
+  for (std::size_t end = q.n; edge < end;) {
+    const std::size_t middle = edge + (end - edge) / 2;
+    const bool in_front = Up ? q.violated(mine.begin, middle) : !q.violated(middle, mine.end - 1);
+    (in_front ? edge : end) = in_front ? middle + 1 : middle;
+  }
+  const std::size_t rows_a_poll = rows_between_polls(Tally::cost(q));
+  const auto load = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) tally.load(q, i);
+  };
+  member.blocks(Up ? Range{0, edge} : Range{edge, q.n}, load, rows_a_poll);
+  tally.settle();
+  if constexpr (Up) {
+    const auto up = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        for (; edge < q.n && q.violated(i, edge); ++edge) tally.insert(q, edge);
+        out[i] = tally.count(q, i);
+      }
+    };
+    member.blocks(mine, up, rows_a_poll);
+  } else {
+    const auto down = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = q.n - begin; i-- > q.n - end;) {
+        for (; edge > 0 && q.violated(edge - 1, i); --edge) tally.insert(q, edge - 1);
+        out[i] = tally.count(q, i);
+      }
+    };
+    member.blocks({q.n - mine.end, q.n - mine.begin}, down, rows_a_poll);
+  }
+}
+
+template <bool Up>
+void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range mine, std::uint32_t* out) {
+  const auto with = [&]<int Depth>(std::integral_constant<int, Depth>) {
+    sweep<Up>(q, PlaceTally<Up, RankSet<Depth>>{RankSet<Depth>(memory.set, q.n)}, member, mine, out);
+  };
+  if (q.n < RankSet<1>::kCapacity) return with(std::integral_constant<int, 1>{});
+  if (q.n < RankSet<2>::kCapacity) return with(std::integral_constant<int, 2>{});
+  if (q.n < RankSet<3>::kCapacity) return with(std::integral_constant<int, 3>{});
+  if (q.n < RankSet<4>::kCapacity) return with(std::integral_constant<int, 4>{});
+  if (q.n < RankSet<5>::kCapacity) return with(std::integral_constant<int, 5>{});
+  with(std::integral_constant<int, 6>{});
+}
+
+template <bool Up>
+void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range mine, double* out) {
+  sweep<Up>(q, PlaceTally<Up, SumTree>{SumTree(memory.sums, q.n)}, member, mine, out);
+}
+
+template <bool Up, class Count>
+void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Count* out) {
+  constexpr bool kCounts = std::is_same_v<Count, std::uint32_t>;
+  if (method == Method::tree) {
+    tree_sweep<Up>(q, memory, member, mine, out);
+  } else if (method == Method::levels) {
+    auto& room = [&]() -> auto& {
+      if constexpr (kCounts)
+        return memory.level_counts;
+      else
+        return memory.level_sums;
+    }();
+    sweep<Up>(q, LevelTally<Up, Count>{LevelSums<Count>(room, q.n_levels)}, member, mine, out);
+  } else {
+    auto& room = [&]() -> auto& {
+      if constexpr (kCounts)
+        return memory.count_nodes;
+      else
+        return memory.sum_nodes;
+    }();
+    sweep<Up>(q, RedBlackTally<Up, Count>{RedBlackTree<Count>(room, q.n_levels)}, member, mine, out);
+  }
+}
+
+// Every pair looked at, in order of utility: what PairRSVM of the paper does.
+template <bool Up, class Count>
+void look_at_pairs(const Arranged& q, Member& member, Range mine, Count* out) {
+  member.blocks(
+      mine,
+      [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const Range others = Up ? Range{q.level_end(i), q.n} : Range{0, q.level_begin(i)};
+          Count sum{0};
+          for (std::size_t j = others.begin; j < others.end; ++j) {
+            const bool counts = Up ? q.violated(i, j) : q.violated(j, i);
+            sum += counts ? value_of<Count>(q, j) : Count{0};
+          }
+          out[i] = sum;
+        }
+      },
+      rows_between_polls(q.n));
+}
+
+template <class Count>
+void fill(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Count* out) {
+  if (method == Method::pairs) {
+    up ? look_at_pairs<true>(q, member, mine, out) : look_at_pairs<false>(q, member, mine, out);
+  } else {
+    up ? sweep_by<true>(method, q, memory, member, mine, out) : sweep_by<false>(method, q, memory, member, mine, out);
+  }
+}
+
+}  // namespace
+
+KERNELRANK_CLONES
+void sweep_counts(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
+                  std::uint32_t* out) {
+  fill(up, method, q, memory, member, mine, out);
+}
+
+KERNELRANK_CLONES
+void sweep_sums(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, double* out) {
+  fill(up, method, q, memory, member, {0, q.n}, out);
+}
+
+}  // namespace kernelrank

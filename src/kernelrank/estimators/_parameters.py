@@ -1,0 +1,27 @@
+"""Checks of constructor parameters that several estimators share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+
+def check_positive(estimator: Any, *names: str) -> None:
+    """Raise unless each of these parameters is a positive, finite number."""
+    for name in names:
+        value = getattr(estimator, name)
+        check_scalar(value, name, Real, min_val=0, max_val=np.inf, include_boundaries="neither")
+        if np.isnan(value):
+            raise ValueError(f"{name} must be a positive number, got nan.")
+
+
+def check_choices(estimator: Any, **choices: Sequence[str]) -> None:
+    """Raise unless each of these parameters has one of its values."""
+    for name, allowed in choices.items():
+        value = getattr(estimator, name)
+        if value not in allowed:
+            raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}.")

@@ -1,0 +1,59 @@
+"""What the estimators of the RankSVM family share: from pairs and features to a solver, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
+from kernelrank.pairs import Pairs
+from kernelrank.solvers import Bundle, LinearOracle, Newton, Products, Result, SmoothLinearOracle
+
+LOSSES = ("hinge", "squared_hinge")
+LossName = Literal["hinge", "squared_hinge"]
+
+
+class Solver(Protocol):
+    """Minimises the average loss plus ``alpha * ||w||^2`` for one alpha after the other."""
+
+    def minimize(self, alpha: float, *, tol: float, max_iter: int, report: Callable[[Any], None] | None) -> Result:
+        """Minimise."""
+
+
+def make_solver(
+    products: Products,
+    pairs: Pairs,
+    *,
+    loss: LossName,
+    query_weighting: Literal["query", "pair"],
+    positive: bool = False,
+    start: NDArray[np.float64] | None = None,
+) -> Solver:
+    """Compose pairs, loss and products with X into the solver that suits the loss."""
+    if loss == "hinge":
+        return Bundle(LinearOracle(products, PairwiseHinge(pairs, query_weighting)), start=start)
+    smooth = SmoothLinearOracle(products, PairwiseSquaredHinge(pairs, query_weighting))
+    return Newton(smooth, positive=positive, start=start)
+
+
+def shortcoming(loss: LossName, tol: float, result: Result) -> str:
+    """Say what a result that has not converged has reached."""
+    what = "a gap" if loss == "hinge" else "a gradient, relative to that of w = 0,"
+    return (
+        f"Not converged after {result.n_iter} iterations: tol asks for {what} of {tol:.3g};"
+        f" the certified gap is {result.gap:.3g}. The best solution found is kept."
+        " Increase max_iter, tol or alpha, or standardise the features."
+    )
+
+
+def print_record(record: Any) -> None:
+    """Show one iteration in one line."""
+    gap = record["upper_bound"] - record["lower_bound"]
+    print(
+        f"objective {record['upper_bound']:.6f}  lower bound {record['lower_bound']:.6f}  gap {gap:.2e}"
+        f"  products {record['n_products']}  seconds {record['seconds']:.2f}",
+        flush=True,
+    )

@@ -1,0 +1,55 @@
+"""What a loss needs of its pairs."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+class Pairs(Protocol):
+    """Pairs of rows, one of which should have the higher score."""
+
+    n_rows: int
+    pairs_per_query: NDArray[Any]
+
+    def violated(self) -> ViolatedPairs:
+        """Prepare to find, again and again, which of them a score vector violates."""
+
+
+class ViolatedPairs:
+    """The pairs that one score vector violates: counts, and the Laplacian L of the graph they make.
+
+    ``(L v)[i]`` is the sum of ``v[i] - v[j]`` over the violated pairs of row i, and ``v . L v``
+    that of ``(v[i] - v[j])^2`` over all violated pairs. The scores given last count; vectors
+    are taken as they are, because this is the inner loop of training.
+
+    Parameters
+    ----------
+    core : compiled object
+    n_rows, n_queries, n_threads : int
+    """
+
+    def __init__(self, core: Any, n_rows: int, n_queries: int, n_threads: int) -> None:
+        self._core, self._n_rows, self._n_queries, self._n_threads = core, n_rows, n_queries, n_threads
+
+    def count(self, scores: Vector, scale: Vector) -> tuple[Vector, Vector, Vector]:
+        """Return ``scale * (c - d)``, a factor a query, and each query's violations and ``(c - d) . scores``."""
+        g, violations, inner = np.empty(self._n_rows), np.empty(self._n_queries), np.empty(self._n_queries)
+        self._core.count(scores, scale, g, violations, inner, self._n_threads)
+        return g, violations, inner
+
+    def multiply(self, v: Vector, scale: Vector) -> tuple[Vector, Vector]:
+        """Return ``scale * L v``, a factor a query, and each query's ``v . L v``."""
+        out, inner = np.empty(self._n_rows), np.empty(self._n_queries)
+        self._core.multiply(v, scale, out, inner, self._n_threads)
+        return out, inner
+
+    def degrees(self, scale: Vector) -> Vector:
+        """Return ``scale * (c + d)``, the diagonal of ``scale * L``."""
+        out = np.empty(self._n_rows)
+        self._core.degrees(scale, out)
+        return out
