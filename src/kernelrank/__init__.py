@@ -2,8 +2,8 @@
 
 from importlib.metadata import version
 
-from kernelrank.estimators import RankSVM
+from kernelrank.estimators import RankSVM, RankSVMCV
 
 __version__ = version("kernelrank")
 
-__all__ = ["RankSVM"]
+__all__ = ["RankSVM", "RankSVMCV"]

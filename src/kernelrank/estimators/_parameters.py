@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -25,3 +25,12 @@ def check_choices(estimator: Any, **choices: Sequence[str]) -> None:
         value = getattr(estimator, name)
         if value not in allowed:
             raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}.")
+
+
+def check_training_parameters(estimator: Any) -> None:
+    """Check what RankSVM and its cross-validated form share."""
+    check_positive(estimator, "tol")
+    check_scalar(estimator.max_iter, "max_iter", Integral, min_val=1)
+    check_choices(estimator, loss=("hinge", "squared_hinge"), query_weighting=("query", "pair"))
+    if estimator.positive and estimator.loss == "hinge":
+        raise ValueError("positive=True needs loss='squared_hinge'.")

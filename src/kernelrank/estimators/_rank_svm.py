@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_scalar
 
 from kernelrank._threads import resolve_threads, single_threaded_blas
-from kernelrank._validation import check_features, check_vector, check_weights, scale_weights, separate_qid
-from kernelrank.estimators._parameters import check_choices, check_positive
+from kernelrank._validation import check_vector, check_weights, scale_weights
+from kernelrank.estimators._parameters import check_choices, check_positive, check_training_parameters
 from kernelrank.estimators._ranker import LinearRanker
-from kernelrank.estimators._training import LOSSES, make_solver, print_record, shortcoming
+from kernelrank.estimators._training import make_solver, print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
 from kernelrank.solvers import make_products
@@ -160,11 +158,9 @@ class RankSVM(LinearRanker):
         """
         self._check_parameters()
         X, qid, noted = self._check_rows(X, qid)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = check_vector(y, "y", X.shape[0])
+        self._require_target(y)
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
-        pairs = UtilityPairs(y, qid=qid, sample_weight=weights, n_jobs=self.n_jobs)
+        pairs = UtilityPairs(check_vector(y, "y", X.shape[0]), qid=qid, sample_weight=weights, n_jobs=self.n_jobs)
         n_pairs = pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit
         return self._train(X, pairs, noted, n_pairs_=n_pairs, _fitted_with_queries=qid is not None)
 
@@ -206,13 +202,6 @@ class RankSVM(LinearRanker):
         preferences = PreferencePairs(pairs, X.shape[0], weight=weight, qid=qid)
         return self._train(X, preferences, noted, n_pairs_=preferences.n_pairs, _fitted_with_queries=qid is not None)
 
-    def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
-        """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
-        X, qid = separate_qid(X, qid)
-        other = type(self)()
-        X = check_features(other, X, reset=True)
-        return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
-
     def _train(self, X: Any, pairs: Pairs, noted: dict[str, Any], **attributes: Any) -> Self:
         with single_threaded_blas:
             solver = make_solver(
@@ -225,25 +214,17 @@ class RankSVM(LinearRanker):
             )
             report = print_record if self.verbose else None
             result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(noted, **attributes)
-        self.coef_ = result.w
-        self.objective_ = result.objective
-        self.gap_ = result.gap
-        self.n_iter_ = result.n_iter
-        self.history_ = result.history
+        self._store(result, noted, history_=result.history, **attributes)
         if not result.converged:
             warnings.warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning, stacklevel=3)
         return self
 
     def _check_parameters(self) -> None:
-        check_positive(self, "alpha", "tol")
-        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-        check_choices(self, loss=LOSSES, kernel=("linear",), query_weighting=("query", "pair"))
+        check_positive(self, "alpha")
+        check_training_parameters(self)
+        check_choices(self, kernel=("linear",))
         if self.n_basis is not None:
             raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-        if self.positive and self.loss == "hinge":
-            raise ValueError("positive=True needs loss='squared_hinge'.")
 
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
         last = getattr(self, "coef_", None)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid
 from kernelrank.exceptions import MissingQueryWarning
 from kernelrank.metrics import concordance_index
-from kernelrank.solvers import multiply
+from kernelrank.solvers import Result, multiply
 
 
 class LinearRanker(BaseEstimator):  # type: ignore[misc]
@@ -116,6 +116,26 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
                 stacklevel=2,
             )
         return concordance_index(y, scores, qid=qid, sample_weight=sample_weight, n_jobs=self.n_jobs)
+
+    def _require_target(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+
+    def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
+        """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
+        X, qid = separate_qid(X, qid)
+        other = type(self)()
+        X = check_features(other, X, reset=True)
+        return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
+
+    def _store(self, result: Result, noted: dict[str, Any], **attributes: Any) -> None:
+        """Keep a solution, and what else is given; names of an earlier fit's features go."""
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(noted, **attributes)
+        self.coef_ = result.w
+        self.objective_ = result.objective
+        self.gap_ = result.gap
+        self.n_iter_ = result.n_iter
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

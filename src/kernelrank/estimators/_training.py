@@ -12,7 +12,6 @@ from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
 from kernelrank.pairs import Pairs
 from kernelrank.solvers import Bundle, LinearOracle, Newton, Products, Result, SmoothLinearOracle
 
-LOSSES = ("hinge", "squared_hinge")
 LossName = Literal["hinge", "squared_hinge"]
 
 

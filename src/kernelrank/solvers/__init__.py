@@ -3,6 +3,7 @@
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
+from kernelrank.solvers._path import largest_alpha
 from kernelrank.solvers._products import Products, make_products, multiply
 from kernelrank.solvers._result import Result
 
@@ -15,6 +16,7 @@ __all__ = [
     "Result",
     "SmoothLinearOracle",
     "SmoothOracle",
+    "largest_alpha",
     "make_products",
     "multiply",
 ]

@@ -26,14 +26,13 @@ with X, one with its transpose, and a few evaluations of the loss.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
-from kernelrank.solvers._line_search import Ray, search
+from kernelrank.solvers._line_search import Iterate, Ray, search
 from kernelrank.solvers._oracle import Oracle, finite, quiet
 from kernelrank.solvers._result import Log, Report, Result
 from kernelrank.solvers._simplex_qp import solve_simplex_qp
@@ -41,20 +40,8 @@ from kernelrank.solvers._simplex_qp import solve_simplex_qp
 Vector = NDArray[np.float64]
 
 _LINE_TOLERANCE = 1e-3  # of the gap: less is not worth an evaluation
+_EXTRAPOLATION_TOLERANCE = 0.1  # of tol
 _QP_ACCURACY = 0.01  # of tol
-
-
-@dataclass(frozen=True)
-class _Iterate:
-    """A solution, its scores and its risk."""
-
-    w: Vector
-    scores: Vector
-    risk: Risk
-
-    def objective(self, alpha: float) -> float:
-        """Return J(w)."""
-        return self.risk.value + alpha * float(self.w @ self.w)
 
 
 class Bundle:
@@ -81,13 +68,14 @@ class Bundle:
         self._oracle, self._line_search, self._began = oracle, line_search, time.perf_counter()
         self._cuts = Cuts(oracle.n_features, most_cuts)
         self._step = 1.0  # the last step taken
+        self._before: Iterate | None = None  # the solution for the last alpha but one
         with quiet():
             self._best = self._zero()
             self._value_at_zero = self._best.risk.value
             if start is not None:
                 w = start.astype(np.float64)
                 scores = oracle.scores(w)
-                self._best = _Iterate(w, scores, oracle.risk(scores))
+                self._best = Iterate(w, scores, oracle.risk(scores))
         self._plane: Risk | None = self._best.risk  # to be added to the cuts
 
     def minimize(
@@ -126,9 +114,11 @@ class Bundle:
             # below J(0) the line search loses no digits to it.
             self._best = self._zero()
             self._plane = self._best.risk
+        self._extrapolate(alpha, tol)
         lower = 0.0
         for iteration in range(max_iter):
-            if self._plane is not None:
+            # After another alpha the planes at hand may do; a new one costs a product.
+            if self._plane is not None and (iteration > 0 or cuts.size == 1):
                 cuts.add(oracle.subgradient(self._plane.g), self._plane.offset)
                 self._plane = None
             program = solve_simplex_qp(finite(cuts.gram / (2 * alpha)), cuts.offsets, _QP_ACCURACY * tol)
@@ -143,29 +133,36 @@ class Bundle:
             converged = gap <= tol and bool(best.w.any() or not combined.any())
             if converged or iteration == max_iter - 1:
                 break
-            self._advance(combined / (-2 * alpha), alpha, gap)
-        return Result(best.w, best.objective(alpha), lower, converged, log.history())
+            if self._plane is None:
+                self._advance(combined / (-2 * alpha), alpha, gap)
+        return Result(best.w, best.scores, best.objective(alpha), lower, converged, log.history())
+
+    def _extrapolate(self, alpha: float, tol: float) -> None:
+        """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
+        best, before = self._best, self._before
+        self._before = best
+        if before is None:
+            return
+        ray = Ray(self._oracle, alpha, best, best.w - before.w, best.scores - before.scores)
+        if ray.origin.slope < 0:
+            found, _ = search(ray, 1.0, _EXTRAPOLATION_TOLERANCE * tol)
+            self._best, self._plane = ray.move(found), found.risk
 
     def _advance(self, w: Vector, alpha: float, gap: float) -> None:
         """Go from the best solution towards the minimiser `w` of the model, and find a plane for the next model."""
         oracle, best, scores = self._oracle, self._best, self._oracle.scores(w)
         if not self._line_search:
             self._plane = oracle.risk(scores)
-            reached = _Iterate(w, scores, self._plane)
+            reached = Iterate(w, scores, self._plane)
             if reached.objective(alpha) < best.objective(alpha):
                 self._best = reached
             return
-        delta = w - best.w
-        scores -= best.scores  # from here on the scores of delta
-        ray = Ray(oracle, alpha, best.w, delta, best.scores, scores)
-        found, beyond = search(ray, ray.at(0.0, best.risk), self._step, _LINE_TOLERANCE * gap)
-        self._plane, self._step = beyond.risk, found.t
-        if found.t > 0:
-            scores *= found.t
-            scores += best.scores
-            self._best = _Iterate(best.w + found.t * delta, scores, found.risk)
+        scores -= best.scores  # from here on the scores of the direction
+        ray = Ray(oracle, alpha, best, w - best.w, scores)
+        found, beyond = search(ray, self._step, _LINE_TOLERANCE * gap)
+        self._best, self._plane, self._step = ray.move(found), beyond.risk, found.t
 
-    def _zero(self) -> _Iterate:
+    def _zero(self) -> Iterate:
         """Zero, whose scores need no product."""
         scores = np.zeros(self._oracle.n_rows)
-        return _Iterate(np.zeros(self._oracle.n_features), scores, self._oracle.risk(scores))
+        return Iterate(np.zeros(self._oracle.n_features), scores, self._oracle.risk(scores))

@@ -10,6 +10,7 @@ phi is convex: two tangents, one falling and one rising, meet below its minimum.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,19 @@ _GROWTH = 3.0
 _SHARE_OF_SLOPE = 0.5
 
 
+@dataclass(frozen=True)
+class Iterate:
+    """A solution, its scores X w, and its risk."""
+
+    w: Vector
+    scores: Vector
+    risk: Risk
+
+    def objective(self, alpha: float) -> float:
+        """Return R(w) + alpha ||w||^2."""
+        return self.risk.value + alpha * float(self.w @ self.w)
+
+
 class Point(NamedTuple):
     """phi at one t, and the risk it was computed from."""
 
@@ -37,31 +51,53 @@ class Point(NamedTuple):
 
 
 class Ray:
-    """The objective along ``w + t * delta``."""
+    """The objective along ``w + t * delta``.
 
-    def __init__(self, oracle: Oracle, alpha: float, w: Vector, delta: Vector, p: Vector, q: Vector) -> None:
-        self._oracle, self._alpha, self._p, self._q = oracle, alpha, p, q
+    Parameters
+    ----------
+    oracle : Oracle
+    alpha : float
+    start : Iterate
+        w and its scores p.
+    delta, q : ndarray
+        The direction, and its scores.
+    """
+
+    def __init__(self, oracle: Oracle, alpha: float, start: Iterate, delta: Vector, q: Vector) -> None:
+        self._oracle, self._alpha, self._start, self._delta, self._q = oracle, alpha, start, delta, q
+        w = start.w
         self._ww, self._wd, self._dd = float(w @ w), float(w @ delta), float(delta @ delta)
+        self.origin = self._point(0.0, start.risk)
 
-    def at(self, t: float, risk: Risk | None = None) -> Point:
-        """Evaluate phi and its slope, unless the risk is known already."""
-        if risk is None:
-            scores = self._q * t
-            scores += self._p
-            risk = self._oracle.risk(scores)
+    def at(self, t: float) -> Point:
+        """Evaluate phi and its slope."""
+        return self._point(t, self._oracle.risk(self._scores(t)))
+
+    def move(self, point: Point) -> Iterate:
+        """Return the solution at a point."""
+        if point.t == 0:
+            return self._start
+        return Iterate(self._start.w + point.t * self._delta, self._scores(point.t), point.risk)
+
+    def _scores(self, t: float) -> Vector:
+        scores = self._q * t
+        scores += self._start.scores
+        return scores
+
+    def _point(self, t: float, risk: Risk) -> Point:
         value = risk.value + self._alpha * (self._ww + 2 * t * self._wd + t * t * self._dd)
         slope = float(risk.g @ self._q) + 2 * self._alpha * (self._wd + t * self._dd)
         return Point(t, value, slope, risk)
 
 
-def search(ray: Ray, origin: Point, guess: float, tolerance: float) -> tuple[Point, Point]:
+def search(ray: Ray, guess: float, tolerance: float) -> tuple[Point, Point]:
     """Find a point near the minimum, never above the origin, and one just beyond the minimum.
 
     The search ends when the tangents show that what is left to gain is within `tolerance`, or
     small compared with what was gained. Both points have been evaluated; the second lies on
     the far side of the minimum, where a cut tells the model most.
     """
-    low, high = origin, None
+    low, high, origin = ray.origin, None, ray.origin
     guess = min(max(guess, _SHORTEST_GUESS), 1.0)
     if origin.slope >= 0:
         # The line rises at once, at least by the subgradient at hand: only a cut can help.
@@ -88,13 +124,13 @@ def search(ray: Ray, origin: Point, guess: float, tolerance: float) -> tuple[Poi
     return best, high or low
 
 
-def search_smooth(ray: Ray, origin: Point, longest: float = np.inf) -> Point:
+def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     """Find a point that is lower than the origin and where the slope is at most half of what it was there.
 
     Starts with the whole step, as Newton's method wants. The point returned is the one
     evaluated last, so that second derivatives are at hand there.
     """
-    low, high, point = origin, None, ray.at(1.0)
+    low, high, origin, point = ray.origin, None, ray.origin, ray.at(1.0)
     for _ in range(_MOST_EVALUATIONS):
         if abs(point.slope) <= -_SHARE_OF_SLOPE * origin.slope and point.value <= origin.value:
             break

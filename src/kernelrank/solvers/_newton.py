@@ -33,8 +33,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.losses import Risk
-from kernelrank.solvers._line_search import Ray, search_smooth
+from kernelrank.solvers._line_search import Iterate, Ray, search_smooth
 from kernelrank.solvers._oracle import SmoothOracle, quiet
 from kernelrank.solvers._result import Log, Report, Result
 
@@ -64,14 +63,16 @@ class Newton:
     def __init__(self, oracle: SmoothOracle, *, positive: bool = False, start: Vector | None = None) -> None:
         self._oracle, self._positive, self._began = oracle, positive, time.perf_counter()
         with quiet():
-            self._move_to(np.zeros(oracle.n_features), np.zeros(oracle.n_rows))
-            self._value_at_zero = self._risk.value
+            self._before: Iterate | None = None  # the solution for the last alpha but one
+            self._move_to(self._zero())
+            self._value_at_zero = self._at.risk.value
             # What tolerances are relative to; it does not depend on alpha.
             self._first_norm = float(np.linalg.norm(self._reduced(self._slope)))
             self._preconditioner = _Preconditioner(oracle.diagonal())
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
-                self._move_to(w, oracle.scores(w))
+                scores = oracle.scores(w)
+                self._move_to(Iterate(w, scores, oracle.risk(scores)))
 
     def minimize(
         self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
@@ -104,11 +105,12 @@ class Newton:
 
     def _minimize(self, alpha: float, tol: float, max_iter: int, report: Report | None) -> Result:
         log = Log(self._oracle, self._began, report)
-        if self._objective(alpha) > self._value_at_zero:
-            self._move_to(np.zeros_like(self._w), np.zeros_like(self._scores))
+        if self._at.objective(alpha) > self._value_at_zero:
+            self._move_to(self._zero())
+        self._extrapolate(alpha)
         lower, idle, converged = 0.0, 0, False
         for iteration in range(max_iter):
-            objective, gradient = self._objective(alpha), self._slope + 2 * alpha * self._w
+            objective, gradient = self._at.objective(alpha), self._slope + 2 * alpha * self._at.w
             norm = float(np.linalg.norm(self._reduced(gradient)))
             lower = max(lower, objective - self._shortfall(gradient, alpha))
             log.add(objective, lower)
@@ -117,26 +119,41 @@ class Newton:
                 break
             coarse = min(max(np.sqrt(norm / self._first_norm), _FINEST), _COARSEST) * norm
             self._step(gradient, alpha, max(coarse, _FINAL_ERROR * tol * self._first_norm))
-            idle = idle + 1 if self._objective(alpha) >= objective else 0
-        return Result(self._w, objective, lower, converged, log.history())
+            idle = idle + 1 if self._at.objective(alpha) >= objective else 0
+        return Result(self._at.w, self._at.scores, objective, lower, converged, log.history())
 
-    def _objective(self, alpha: float) -> float:
-        return self._risk.value + alpha * float(self._w @ self._w)
+    def _extrapolate(self, alpha: float) -> None:
+        """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
+        at, before = self._at, self._before
+        self._before = at
+        if before is None:
+            return
+        delta = at.w - before.w
+        falling = delta < 0
+        longest = float(np.min(at.w[falling] / -delta[falling], initial=np.inf)) if self._positive else np.inf
+        ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores)
+        if ray.origin.slope < 0 and longest >= 1.0:
+            self._move_to(ray.move(search_smooth(ray, longest)))
 
-    def _move_to(self, w: Vector, scores: Vector, risk: Risk | None = None) -> None:
-        self._w, self._scores = w, scores
-        self._risk = self._oracle.risk(scores) if risk is None else risk
-        self._slope = self._oracle.subgradient(self._risk.g)  # of R
+    def _zero(self) -> Iterate:
+        """Zero, whose scores need no product."""
+        scores = np.zeros(self._oracle.n_rows)
+        return Iterate(np.zeros(self._oracle.n_features), scores, self._oracle.risk(scores))
+
+    def _move_to(self, iterate: Iterate) -> None:
+        """Take the gradient there; the second derivative must be at hand: the risk was the last to be evaluated."""
+        self._at = iterate
+        self._slope = self._oracle.subgradient(iterate.risk.g)  # of R
 
     def _reduced(self, gradient: Vector) -> Vector:
         """Return the part of the gradient that a feasible step can follow."""
-        return np.where(self._w > 0, gradient, np.minimum(gradient, 0.0)) if self._positive else gradient
+        return np.where(self._at.w > 0, gradient, np.minimum(gradient, 0.0)) if self._positive else gradient
 
     def _shortfall(self, gradient: Vector, alpha: float) -> float:
         """Bound J(w) - J*: what the parabola of curvature 2 alpha that touches J at w falls by."""
         fall = gradient / (-2 * alpha)
         if self._positive:
-            fall = np.maximum(fall, -self._w)
+            fall = np.maximum(fall, -self._at.w)
         return -float(gradient @ fall + alpha * (fall @ fall))
 
     def _step(self, gradient: Vector, alpha: float, accuracy: float) -> None:
@@ -146,16 +163,13 @@ class Newton:
         if self._positive:
             direction, image = self._project(direction, image, gradient, alpha)
             longest = 1.0
-        ray = Ray(self._oracle, alpha, self._w, direction, self._scores, image)
-        found = search_smooth(ray, ray.at(0.0, self._risk), longest)
-        image *= found.t
-        image += self._scores
-        self._move_to(self._w + found.t * direction, image, found.risk)
+        ray = Ray(self._oracle, alpha, self._at, direction, image)
+        self._move_to(ray.move(search_smooth(ray, longest)))
 
     def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
         """Solve H d = -g by preconditioned CG, on the features that may move; return d and X d."""
-        free = ((self._w > 0) | (gradient < 0)) if self._positive else np.ones(len(gradient), dtype=bool)
-        direction, image = np.zeros_like(self._w), np.zeros_like(self._scores)
+        free = ((self._at.w > 0) | (gradient < 0)) if self._positive else np.ones(len(gradient), dtype=bool)
+        direction, image = np.zeros_like(self._at.w), np.zeros_like(self._at.scores)
         residual = np.where(free, -gradient, 0.0)
         precondition = self._preconditioner.at(alpha, free)
         s = precondition(residual)
@@ -181,8 +195,8 @@ class Newton:
 
     def _project(self, direction: Vector, image: Vector, gradient: Vector, alpha: float) -> tuple[Vector, Vector]:
         """End the step where w >= 0; if that makes it no descent, step along the scaled gradient."""
-        feasible = np.maximum(direction, -self._w)
-        safe = np.maximum(gradient / -self._preconditioner.diagonal(alpha), -self._w)
+        feasible = np.maximum(direction, -self._at.w)
+        safe = np.maximum(gradient / -self._preconditioner.diagonal(alpha), -self._at.w)
         if gradient @ feasible > _LEAST_DESCENT * (gradient @ safe):
             feasible = safe
         return (direction, image) if (feasible == direction).all() else (feasible, self._oracle.scores(feasible))

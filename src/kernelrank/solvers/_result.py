@@ -55,6 +55,8 @@ class Result:
     ----------
     w : ndarray of shape (n_features,)
         The best solution found.
+    scores : ndarray of shape (n_rows,)
+        Its scores, up to a constant.
     objective : float
         Its objective, an upper bound of the optimum.
     lower_bound : float
@@ -66,6 +68,7 @@ class Result:
     """
 
     w: NDArray[np.float64]
+    scores: NDArray[np.float64]
     objective: float
     lower_bound: float
     converged: bool

@@ -1,0 +1,66 @@
+"""Folds of cross-validation that never split a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import GroupKFold, KFold, check_cv
+
+
+class Fold(NamedTuple):
+    """Rows to train on, as a mask, and rows to test on, as numbers."""
+
+    train: NDArray[np.bool_]
+    test: NDArray[np.intp]
+
+
+def make_folds(
+    cv: Any,
+    y: NDArray[np.float64],
+    queries: NDArray[np.int32] | None,
+    groups: ArrayLike | None,
+    random_state: Any,
+) -> list[Fold]:
+    """Split the rows as `cv` says: a number of folds, a splitter of scikit-learn, or splits.
+
+    A number stands for ``GroupKFold`` over `groups`, or over the queries, or for a shuffled
+    ``KFold`` if there are neither.
+
+    Raises
+    ------
+    ValueError
+        If rows of one query are both trained and tested on.
+    """
+    together = queries if groups is None else groups
+    if isinstance(cv, Integral):
+        cv = KFold(cv, shuffle=True, random_state=random_state) if together is None else GroupKFold(cv)
+    rows = np.zeros((len(y), 1))  # splitters only look at the number of rows
+    folds = list(_as_folds(check_cv(cv).split(rows, y, together), len(y)))
+    if not folds:
+        raise ValueError("cv yields no fold.")
+    if queries is not None:
+        for number, fold in enumerate(folds):
+            torn = np.intersect1d(queries[fold.train], queries[fold.test])
+            if len(torn):
+                row = int(np.flatnonzero(queries == torn[0])[0])
+                raise ValueError(
+                    f"Fold {number} trains and tests on rows of the same query, that of row {row}. Use"
+                    " sklearn.model_selection.GroupKFold, or a number of folds."
+                )
+    return folds
+
+
+def _as_folds(splits: Any, n_rows: int) -> Iterator[Fold]:
+    for train, test in splits:
+        mask = np.zeros(n_rows, dtype=bool)
+        mask[train] = True
+        test = np.arange(n_rows)[test]  # a mask will do as well
+        if mask.sum() != len(np.arange(n_rows)[train]):
+            raise ValueError("cv trains on some rows twice; use sample_weight to give rows more weight.")
+        if mask[test].any():
+            raise ValueError("cv tests on rows that it trains on.")
+        yield Fold(mask, test)

@@ -1,0 +1,266 @@
+"""The ranking support vector machine that chooses its regularisation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelrank._threads import resolve_threads, single_threaded_blas
+from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
+from kernelrank.estimators._folds import Fold, make_folds
+from kernelrank.estimators._parameters import check_training_parameters
+from kernelrank.estimators._ranker import LinearRanker
+from kernelrank.estimators._training import make_solver, shortcoming
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+from kernelrank.losses import PairwiseHinge
+from kernelrank.metrics import concordance_index
+from kernelrank.pairs import UtilityPairs
+from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha, make_products
+
+Vector = NDArray[np.float64]
+
+_SMALLEST_SHARE = 1e-4  # of the largest alpha of the default grid
+
+
+class RankSVMCV(LinearRanker):
+    r"""Linear ranking SVM with built-in cross-validation of ``alpha``.
+
+    Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Solutions share what
+    was learnt from larger alphas: cutting planes do not depend on alpha. A path of 20 alphas
+    costs about twice the fit at its smallest one, each solution with its certificate.
+
+    Parameters
+    ----------
+    alphas : int or array-like, default=20
+        How many alphas, or which. A number means a geometric grid over four decades, from the
+        alpha above which the direction of the solution no longer changes.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds. They never split a query: a number means ``GroupKFold`` over the queries, or over
+        `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    query_weighting : {"query", "pair"}, default="query"
+    positive : bool, default=False
+    tol : float, default=1e-3
+    max_iter : int, default=1000
+        As in :class:`RankSVM`, for every fit.
+    n_jobs : int, default=None
+        Threads, as in scikit-learn. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        For the shuffled ``KFold``.
+    verbose : int, default=0
+        1 prints a line a fold.
+
+    Attributes
+    ----------
+    alphas_ : ndarray of shape (n_alphas,)
+        From the largest to the smallest.
+    scores_ : ndarray of shape (n_alphas, n_folds)
+        Concordance on the rows of each fold; NaN if they have no comparable pair.
+    alpha_ : float
+        The alpha with the greatest mean score; the larger of equals.
+    coef_path_ : ndarray of shape (n_alphas, n_features)
+        Solutions for all rows.
+    gaps_ : ndarray of shape (n_alphas,)
+        Their certificates.
+    coef_ : ndarray of shape (n_features,)
+        The solution for `alpha_`.
+    objective_, gap_, n_iter_, n_pairs_, n_features_in_, feature_names_in_
+        As in :class:`RankSVM`, of that solution.
+
+    See Also
+    --------
+    RankSVM : One alpha.
+
+    Notes
+    -----
+    The folds are trained on X itself, never on a copy of its rows: held-out rows take part in
+    products, but in no pair. Memory is that of one :class:`RankSVM`, and 8 more bytes a row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelrank import RankSVMCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RankSVMCV(alphas=10).fit(X, y)
+    >>> model.scores_.shape
+    (10, 5)
+    >>> bool(model.gaps_.max() <= model.tol)
+    True
+    """
+
+    __metadata_request__fit = {"qid": True, "groups": True}  # noqa: RUF012 - read by scikit-learn, never changed
+
+    def __init__(
+        self,
+        alphas: int | ArrayLike = 20,
+        *,
+        cv: Any = 5,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        query_weighting: Literal["query", "pair"] = "query",
+        positive: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.loss = loss
+        self.query_weighting = query_weighting
+        self.positive = positive
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Choose alpha by cross-validation, and train with it on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        y : array-like of shape (n_samples,)
+            Utilities, any finite numbers; higher is better. Equal ones are not compared.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row, in any order; only rows of the same query are compared.
+        groups : array-like of shape (n_samples,), optional
+            What the folds must not split, if that is not the queries.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, in training and in the scores.
+
+        Returns
+        -------
+        self
+        """
+        check_training_parameters(self)
+        X, qid, noted = self._check_rows(X, qid)
+        self._require_target(y)
+        y = check_vector(y, "y", X.shape[0])
+        weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
+        queries, _ = encode_queries(qid, X.shape[0])
+        folds = make_folds(self.cv, y, queries, groups, self.random_state)
+        rows = _Rows(make_products(X, resolve_threads(self.n_jobs)), y, queries, weights, self.n_jobs)
+        lapses: list[tuple[float, str]] = []
+        with single_threaded_blas:
+            alphas = self._grid(rows)
+            scores = np.empty((len(alphas), len(folds)))
+            for number, fold in enumerate(folds):
+                scores[:, number] = self._score_path(rows, fold, alphas, lapses)
+                self._tell(number, alphas, scores)
+            best = _best(scores)
+            pairs = rows.pairs()
+            coef_path, gaps = np.empty((len(alphas), X.shape[1])), np.empty(len(alphas))
+            for k, result in enumerate(self._path(rows, pairs, alphas, lapses)):
+                coef_path[k], gaps[k] = result.w, result.gap
+                if k == best:
+                    chosen = result
+        self._store(
+            chosen,
+            noted,
+            alphas_=alphas,
+            scores_=scores,
+            alpha_=float(alphas[best]),
+            coef_path_=coef_path,
+            gaps_=gaps,
+            n_pairs_=pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit,
+            _fitted_with_queries=qid is not None,
+        )
+        if lapses:
+            warnings.warn(
+                f"{len(lapses)} of {len(alphas) * (len(folds) + 1)} fits miss tol. The worst: {max(lapses)[1]}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _grid(self, rows: _Rows) -> Vector:
+        """Alphas from the largest to the smallest."""
+        if isinstance(self.alphas, Integral):
+            if self.alphas < 1:
+                raise ValueError(f"alphas must be at least 1, got {self.alphas}.")
+            largest = largest_alpha(LinearOracle(rows.products, PairwiseHinge(rows.pairs(), self.query_weighting)))
+            return largest * np.geomspace(1.0, _SMALLEST_SHARE, int(self.alphas))
+        alphas = check_vector(self.alphas, "alphas")
+        if len(alphas) == 0 or (alphas <= 0).any():
+            raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
+        return np.unique(alphas)[::-1]
+
+    def _path(
+        self, rows: _Rows, pairs: UtilityPairs, alphas: Vector, lapses: list[tuple[float, str]]
+    ) -> Iterator[Result]:
+        """Fit for every alpha, one after the other; note what has not converged."""
+        solver = make_solver(
+            rows.products, pairs, loss=self.loss, query_weighting=self.query_weighting, positive=self.positive
+        )
+        for alpha in alphas:
+            result = solver.minimize(float(alpha), tol=self.tol, max_iter=self.max_iter, report=None)
+            if not result.converged:
+                lapses.append((result.gap, shortcoming(self.loss, self.tol, result)))
+            yield result
+
+    def _score_path(self, rows: _Rows, fold: Fold, alphas: Vector, lapses: list[tuple[float, str]]) -> Vector:
+        """Concordance on the rows of a fold, for every alpha."""
+        y, queries, weights = rows.y[fold.test], _take(rows.queries, fold.test), _take(rows.weights, fold.test)
+        scores = np.full(len(alphas), np.nan)
+        for k, result in enumerate(self._path(rows, rows.pairs(fold.train), alphas, lapses)):
+            try:
+                found = result.scores[fold.test]
+                scores[k] = concordance_index(y, found, qid=queries, sample_weight=weights, n_jobs=self.n_jobs)
+            except NoComparablePairsError:
+                break  # it depends on y alone
+        return scores
+
+    def _tell(self, number: int, alphas: Vector, scores: Vector) -> None:
+        if self.verbose:
+            k = int(np.argmax(np.nan_to_num(scores[:, number])))
+            print(
+                f"fold {number + 1} of {scores.shape[1]}: concordance {scores[k, number]:.4f} at alpha {alphas[k]:.3g}",
+                flush=True,
+            )
+
+
+class _Rows(NamedTuple):
+    """The data, prepared once for all folds."""
+
+    products: Products
+    y: Vector
+    queries: NDArray[np.int32] | None
+    weights: Vector | None
+    n_jobs: int | None
+
+    def pairs(self, train: NDArray[np.bool_] | None = None) -> UtilityPairs:
+        """Pairs of all rows, or of those to train on."""
+        y, queries = self.y, self.queries
+        if train is not None:
+            # The other rows make a query of their own, in which all are equal.
+            numbers = np.zeros(len(y), np.int32) if queries is None else queries
+            y, queries = np.where(train, y, 0.0), np.where(train, numbers, -1)
+        return UtilityPairs(y, qid=queries, sample_weight=self.weights, n_jobs=self.n_jobs)
+
+
+def _take(values: Any, rows: NDArray[np.intp]) -> Any:
+    return None if values is None else values[rows]
+
+
+def _best(scores: Vector) -> int:
+    """Row with the greatest mean; a fold without a comparable pair has no say."""
+    told = ~np.isnan(scores).any(axis=0)
+    if not told.any():
+        raise NoComparablePairsError("No fold has a comparable pair to test on: use fewer folds, or larger ones.")
+    return int(np.argmax(scores[:, told].mean(axis=1)))
