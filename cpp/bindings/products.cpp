@@ -7,7 +7,8 @@ namespace {
 using kernelrank::Compressed;
 
 template <class Number, class Index>
-using Product = void (*)(const Compressed<Number, Index>&, bool, const double*, double*, int, kernelrank::Cancellation&);
+using Product = void (*)(const Compressed<Number, Index>&, bool, const double*, double*, int,
+                         kernelrank::Cancellation&);
 
 // kGather: `v` is as long as a line; otherwise it has an element a line.
 template <bool kGather, class Number, class Index>

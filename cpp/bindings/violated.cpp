@@ -34,9 +34,8 @@ void count(Pairs& self, const Vector<double>& scores, const Vector<double>& scal
   check(self, scores, scale, g, violations, n_threads);
   require(inner.shape(0) == queries_of(self), "inner must have one element a query");
   SignalCancellation cancel;
-  cancel.guard([&] {
-    self.count(as_span(scores), scale.data(), g.data(), violations.data(), inner.data(), n_threads, cancel);
-  });
+  cancel.guard(
+      [&] { self.count(as_span(scores), scale.data(), g.data(), violations.data(), inner.data(), n_threads, cancel); });
 }
 
 template <class Pairs>
@@ -79,10 +78,10 @@ void construct(Preferences* self, const Vector<std::int32_t>& winners, const Vec
           "all arrays must have one element a preference");
   require(all_below(winners, n_rows) && all_below(losers, n_rows), "winners and losers must be rows");
   require(queries ? all_below(*queries, n_queries) : n_queries == 1, "queries must lie in 0 .. n_queries - 1");
-  new (self) Preferences({as_span(winners), as_span(losers),
-                          queries ? as_span(*queries) : std::span<const std::int32_t>{},
-                          weights ? as_span(*weights) : std::span<const double>{}},
-                         n_rows, n_queries);
+  new (self)
+      Preferences({as_span(winners), as_span(losers), queries ? as_span(*queries) : std::span<const std::int32_t>{},
+                   weights ? as_span(*weights) : std::span<const double>{}},
+                  n_rows, n_queries);
 }
 
 }  // namespace

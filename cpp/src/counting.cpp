@@ -19,7 +19,11 @@ class Pass {
 
  public:
   Pass(const Ranking& ranking, const CountRequest& request, const CountAnswer<Value>& answer, Workspace& workspace)
-      : ranking_(ranking), request_(request), answer_(answer), workspace_(workspace), memory_(counts_of<kWeighted>(workspace)) {
+      : ranking_(ranking),
+        request_(request),
+        answer_(answer),
+        workspace_(workspace),
+        memory_(counts_of<kWeighted>(workspace)) {
     const std::size_t m = ranking.n_rows();
     workspace.prepare(static_cast<std::size_t>(request.n_threads));
     workspace.records.resize(m);
@@ -205,9 +209,9 @@ void count_violations(const Ranking& ranking, const CountRequest& request, const
   ranking.return_workspace(std::move(workspace));
 }
 
-#define KERNELRANK_INSTANTIATE(VALUE)                                                                                 \
-  template void count_violations(const Ranking&, const CountRequest&, const CountAnswer<VALUE>&, Workspace&,          \
-                                 Cancellation&);                                                                      \
+#define KERNELRANK_INSTANTIATE(VALUE)                                                                        \
+  template void count_violations(const Ranking&, const CountRequest&, const CountAnswer<VALUE>&, Workspace&, \
+                                 Cancellation&);                                                             \
   template void count_violations(const Ranking&, const CountRequest&, const CountAnswer<VALUE>&, Cancellation&)
 KERNELRANK_INSTANTIATE(std::int64_t);
 KERNELRANK_INSTANTIATE(double);

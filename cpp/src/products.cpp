@@ -93,7 +93,7 @@ void scatter_product(const Compressed<Number, Index>& matrix, bool squared, cons
   });
 }
 
-#define KERNELRANK_INSTANTIATE(NUMBER, INDEX)                                                                 \
+#define KERNELRANK_INSTANTIATE(NUMBER, INDEX)                                                                       \
   template void gather_product(const Compressed<NUMBER, INDEX>&, bool, const double*, double*, int, Cancellation&); \
   template void scatter_product(const Compressed<NUMBER, INDEX>&, bool, const double*, double*, int, Cancellation&)
 KERNELRANK_INSTANTIATE(float, std::int32_t);

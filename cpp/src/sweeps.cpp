@@ -1,6 +1,7 @@
 #include "sweeps.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "kernelrank/dispatch.hpp"
@@ -87,41 +88,88 @@ struct RedBlackTally {
   }
 };
 
+// Rows treated together: where a window ends is hard to predict, and this way it is asked for less often.
+constexpr std::size_t kTogether = 8;
+
 // Algorithm 3 of the paper for the rows in `mine`: c (Up) walks up the scores while the window
-// takes in what is not clearly higher, d walks down.
+// takes in what is not clearly higher, d walks down. Steps count rows in the direction of the walk.
 template <bool Up, class Tally, class Count>
-void sweep(const Arranged q, Tally tally, Member& member, Range mine, Count* out) {
-  if (mine.size() == 0 || member.stop()) return;  // after a stop the records may be half written
-  // What the window of the first row holds goes in at once.
-  std::size_t edge = 0;
-  for (std::size_t end = q.n; edge < end;) {
-    const std::size_t middle = edge + (end - edge) / 2;
-    const bool in_front = Up ? q.violated(mine.begin, middle) : !q.violated(middle, mine.end - 1);
-    (in_front ? edge : end) = in_front ? middle + 1 : middle;
-  }
-  const std::size_t rows_a_poll = rows_between_polls(Tally::cost(q));
-  const auto load = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) tally.load(q, i);
-  };
-  member.blocks(Up ? Range{0, edge} : Range{edge, q.n}, load, rows_a_poll);
-  tally.settle();
-  if constexpr (Up) {
-    const auto up = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        for (; edge < q.n && q.violated(i, edge); ++edge) tally.insert(q, edge);
-        out[i] = tally.count(q, i);
-      }
+class Sweep {
+ public:
+  Sweep(const Arranged& q, Tally& tally, Count* out) : q_(q), tally_(tally), out_(out) {}
+
+  void run(Member& member, Range mine) {
+    if (mine.size() == 0 || member.stop()) return;  // after a stop the records may be half written
+    const Range steps = Up ? mine : Range{q_.n - mine.end, q_.n - mine.begin};
+    const std::size_t steps_a_poll = rows_between_polls(Tally::cost(q_));
+    // What the window of the first row holds goes in at once.
+    std::size_t end = q_.n;
+    while (edge_ < end) {
+      const std::size_t middle = edge_ + (end - edge_) / 2;
+      in_window(steps.begin, middle) ? edge_ = middle + 1 : end = middle;
+    }
+    const auto load = [&](std::size_t from, std::size_t to) {
+      for (std::size_t step = from; step < to; ++step) tally_.load(q_, row(step));
     };
-    member.blocks(mine, up, rows_a_poll);
-  } else {
-    const auto down = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = q.n - begin; i-- > q.n - end;) {
-        for (; edge > 0 && q.violated(edge - 1, i); --edge) tally.insert(q, edge - 1);
-        out[i] = tally.count(q, i);
-      }
+    member.blocks({0, edge_}, load, steps_a_poll);
+    tally_.settle();
+    const auto walk = [&](std::size_t from, std::size_t to) {
+      for (; from + kTogether <= to; from += kTogether) advance_together(from);
+      for (; from < to; ++from) advance_one(from);
     };
-    member.blocks({q.n - mine.end, q.n - mine.begin}, down, rows_a_poll);
+    member.blocks(steps, walk, steps_a_poll);
   }
+
+ private:
+  using Sum = std::conditional_t<std::is_same_v<Count, double>, double, std::int64_t>;
+
+  std::size_t row(std::size_t step) const noexcept { return Up ? step : q_.n - 1 - step; }
+  bool in_window(std::size_t of, std::size_t other) const noexcept {
+    return Up ? q_.violated(row(of), row(other)) : q_.violated(row(other), row(of));
+  }
+
+  void advance_one(std::size_t step) {
+    for (; edge_ < q_.n && in_window(step, edge_); ++edge_) tally_.insert(q_, row(edge_));
+    out_[row(step)] = static_cast<Count>(tally_.count(q_, row(step)));
+  }
+
+  // kTogether rows. What entered the window before them is in the tally; what enters with them is compared with each,
+  // and goes into the tally afterwards.
+  void advance_together(std::size_t from) {
+    alignas(64) double reach[kTogether];
+    alignas(64) std::int64_t bound[kTogether];
+    alignas(64) Sum sums[kTogether];
+    for (std::size_t r = 0; r < kTogether; ++r) {
+      const std::size_t i = row(from + r);
+      reach[r] = Up ? q_.score(i) + q_.margin : q_.score(i);
+      bound[r] = Up ? q_.level_end(i) : q_.level_begin(i);
+      sums[r] = static_cast<Sum>(tally_.count(q_, i));
+    }
+    const std::size_t entered = edge_;
+    for (; edge_ < q_.n && in_window(from + kTogether - 1, edge_); ++edge_) {
+      const std::size_t j = row(edge_);
+      const double score = Up ? q_.score(j) : q_.score(j) + q_.margin;
+      const std::int64_t key = q_.key(j);
+      const Sum value = value_of<Sum>(q_, j);
+#pragma omp simd
+      for (std::size_t r = 0; r < kTogether; ++r) {
+        const bool counts = Up ? (score < reach[r]) & (key >= bound[r]) : (reach[r] < score) & (key < bound[r]);
+        sums[r] += counts ? value : Sum{0};
+      }
+    }
+    for (std::size_t step = entered; step < edge_; ++step) tally_.insert(q_, row(step));
+    for (std::size_t r = 0; r < kTogether; ++r) out_[row(from + r)] = static_cast<Count>(sums[r]);
+  }
+
+  const Arranged q_;
+  Tally& tally_;
+  Count* out_;
+  std::size_t edge_ = 0;  // steps whose rows are in the window
+};
+
+template <bool Up, class Tally, class Count>
+void sweep(const Arranged& q, Tally tally, Member& member, Range mine, Count* out) {
+  Sweep<Up, Tally, Count>(q, tally, out).run(member, mine);
 }
 
 template <bool Up>

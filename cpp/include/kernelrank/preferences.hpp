@@ -9,9 +9,9 @@
 
 namespace kernelrank {
 
-// Preferences "winner before loser": edges of a graph over rows. Duplicates and cycles are fine. One pass costs O(edges)
-// and answers what ViolatedPairs answers, with the loser as the lower row of a pair and the weight of the edge as the
-// weight of the pair. The arrays are not copied and must live as long.
+// Preferences "winner before loser": edges of a graph over rows. Duplicates and cycles are fine. One pass costs
+// O(edges) and answers what ViolatedPairs answers, with the loser as the lower row of a pair and the weight of the edge
+// as the weight of the pair. The arrays are not copied and must live as long.
 class Preferences {
  public:
   struct Edges {

@@ -17,7 +17,8 @@ struct Compressed {
   const Number* numbers;
 };
 
-// out[line] = line . v, or with the squares of the elements. Sums are float64 whatever the matrix holds, and each line is summed by one thread.
+// out[line] = line . v, or with the squares of the elements. Sums are float64 whatever the matrix holds, and each line
+// is summed by one thread.
 template <class Number, class Index>
 void gather_product(const Compressed<Number, Index>& matrix, bool squared, const double* v, double* out, int n_threads,
                     Cancellation& cancel);
