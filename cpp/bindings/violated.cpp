@@ -39,11 +39,11 @@ void count(Pairs& self, const Vector<double>& scores, const Vector<double>& scal
 }
 
 template <class Pairs>
-void multiply(Pairs& self, const Vector<double>& v, const Vector<double>& scale, OutVector<double> out,
+void multiply(Pairs& self, const Vector<double>& v, const Vector<double>& scale, bool add, OutVector<double> out,
               OutVector<double> inner, int n_threads) {
   check(self, v, scale, out, inner, n_threads);
   SignalCancellation cancel;
-  cancel.guard([&] { self.multiply(as_span(v), scale.data(), out.data(), inner.data(), n_threads, cancel); });
+  cancel.guard([&] { self.multiply(as_span(v), scale.data(), add, out.data(), inner.data(), n_threads, cancel); });
 }
 
 template <class Pairs>
@@ -59,7 +59,7 @@ nb::class_<Pairs> bind(nb::module_& module, const char* name, const char* doc) {
   return nb::class_<Pairs>(module, name, doc)
       .def("count", &count<Pairs>, "scores"_a.noconvert(), "scale"_a.noconvert(), "g"_a.noconvert(),
            "violations"_a.noconvert(), "inner"_a.noconvert(), "n_threads"_a)
-      .def("multiply", &multiply<Pairs>, "v"_a.noconvert(), "scale"_a.noconvert(), "out"_a.noconvert(),
+      .def("multiply", &multiply<Pairs>, "v"_a.noconvert(), "scale"_a.noconvert(), "add"_a, "out"_a.noconvert(),
            "inner"_a.noconvert(), "n_threads"_a)
       .def("degrees", &degrees<Pairs>, "scale"_a.noconvert(), "out"_a.noconvert());
 }

@@ -67,8 +67,8 @@ class Pass {
     Count* d = memory_.d.data() + query.begin;
     if constexpr (kWeighted) {
       gather_weights(team, query, arranged);
-      if (team.first()) sweep_sums(true, method, arranged, own, team, c);
-      if (wants_d() && team.last()) sweep_sums(false, method, arranged, own, team, d);
+      if (team.first()) sweep_sums(true, false, method, arranged, own, team, c);
+      if (wants_d() && team.last()) sweep_sums(false, false, method, arranged, own, team, d);
     } else {
       sweep_counts(true, method, arranged, own, team, rows, c);
       if (wants_d()) sweep_counts(false, method, arranged, own, team, rows, d);

@@ -88,6 +88,14 @@ struct RedBlackTally {
   }
 };
 
+// Where the answer for each row goes: over what is there, or in addition to it.
+template <class Count>
+struct Output {
+  Count* data;
+  bool add;
+  void write(std::size_t i, Count count) const noexcept { data[i] = add ? data[i] + count : count; }
+};
+
 // Rows treated together: where a window ends is hard to predict, and this way it is asked for less often.
 constexpr std::size_t kTogether = 8;
 
@@ -96,7 +104,7 @@ constexpr std::size_t kTogether = 8;
 template <bool Up, class Tally, class Count>
 class Sweep {
  public:
-  Sweep(const Arranged& q, Tally& tally, Count* out) : q_(q), tally_(tally), out_(out) {}
+  Sweep(const Arranged& q, Tally& tally, Output<Count> out) : q_(q), tally_(tally), out_(out) {}
 
   void run(Member& member, Range mine) {
     if (mine.size() == 0 || member.stop()) return;  // after a stop the records may be half written
@@ -130,7 +138,7 @@ class Sweep {
 
   void advance_one(std::size_t step) {
     for (; edge_ < q_.n && in_window(step, edge_); ++edge_) tally_.insert(q_, row(edge_));
-    out_[row(step)] = static_cast<Count>(tally_.count(q_, row(step)));
+    out_.write(row(step), tally_.count(q_, row(step)));
   }
 
   // kTogether rows. What entered the window before them is in the tally; what enters with them is compared with each,
@@ -158,22 +166,22 @@ class Sweep {
       }
     }
     for (std::size_t step = entered; step < edge_; ++step) tally_.insert(q_, row(step));
-    for (std::size_t r = 0; r < kTogether; ++r) out_[row(from + r)] = static_cast<Count>(sums[r]);
+    for (std::size_t r = 0; r < kTogether; ++r) out_.write(row(from + r), static_cast<Count>(sums[r]));
   }
 
   const Arranged q_;
   Tally& tally_;
-  Count* out_;
+  Output<Count> out_;
   std::size_t edge_ = 0;  // steps whose rows are in the window
 };
 
 template <bool Up, class Tally, class Count>
-void sweep(const Arranged& q, Tally tally, Member& member, Range mine, Count* out) {
+void sweep(const Arranged& q, Tally tally, Member& member, Range mine, Output<Count> out) {
   Sweep<Up, Tally, Count>(q, tally, out).run(member, mine);
 }
 
 template <bool Up>
-void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range mine, std::uint32_t* out) {
+void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Output<std::uint32_t> out) {
   const auto with = [&]<int Depth>(std::integral_constant<int, Depth>) {
     sweep<Up>(q, PlaceTally<Up, RankSet<Depth>>{RankSet<Depth>(memory.set, q.n)}, member, mine, out);
   };
@@ -186,12 +194,12 @@ void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range m
 }
 
 template <bool Up>
-void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range mine, double* out) {
+void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Output<double> out) {
   sweep<Up>(q, PlaceTally<Up, SumTree>{SumTree(memory.sums, q.n)}, member, mine, out);
 }
 
 template <bool Up, class Count>
-void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Count* out) {
+void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Output<Count> out) {
   constexpr bool kCounts = std::is_same_v<Count, std::uint32_t>;
   if (method == Method::tree) {
     tree_sweep<Up>(q, memory, member, mine, out);
@@ -216,7 +224,7 @@ void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& me
 
 // Every pair looked at, in order of utility: what PairRSVM of the paper does.
 template <bool Up, class Count>
-void look_at_pairs(const Arranged& q, Member& member, Range mine, Count* out) {
+void look_at_pairs(const Arranged& q, Member& member, Range mine, Output<Count> out) {
   member.blocks(
       mine,
       [&](std::size_t begin, std::size_t end) {
@@ -227,14 +235,15 @@ void look_at_pairs(const Arranged& q, Member& member, Range mine, Count* out) {
             const bool counts = Up ? q.violated(i, j) : q.violated(j, i);
             sum += counts ? value_of<Count>(q, j) : Count{0};
           }
-          out[i] = sum;
+          out.write(i, sum);
         }
       },
       rows_between_polls(q.n));
 }
 
 template <class Count>
-void fill(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Count* out) {
+void fill(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
+          Output<Count> out) {
   if (method == Method::pairs) {
     up ? look_at_pairs<true>(q, member, mine, out) : look_at_pairs<false>(q, member, mine, out);
   } else {
@@ -247,12 +256,13 @@ void fill(bool up, Method method, const Arranged& q, ThreadMemory& memory, Membe
 KERNELRANK_CLONES
 void sweep_counts(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
                   std::uint32_t* out) {
-  fill(up, method, q, memory, member, mine, out);
+  fill(up, method, q, memory, member, mine, Output<std::uint32_t>{out, false});
 }
 
 KERNELRANK_CLONES
-void sweep_sums(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, double* out) {
-  fill(up, method, q, memory, member, {0, q.n}, out);
+void sweep_sums(bool up, bool add, Method method, const Arranged& q, ThreadMemory& memory, Member& member,
+                double* out) {
+  fill(up, method, q, memory, member, {0, q.n}, Output<double>{out, add});
 }
 
 }  // namespace kernelrank

@@ -46,6 +46,7 @@ void sweep_counts(bool up, Method method, const Arranged& q, ThreadMemory& memor
                   std::uint32_t* out);
 
 // The sum of their values instead. One call for all rows: sums are rounded, and must not depend on how rows are shared.
-void sweep_sums(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, double* out);
+// With `add` they are added to what is there.
+void sweep_sums(bool up, bool add, Method method, const Arranged& q, ThreadMemory& memory, Member& member, double* out);
 
 }  // namespace kernelrank

@@ -17,10 +17,12 @@ template <bool kWeighted>
 class Product {
  public:
   Product(const Ranking& ranking, Workspace& workspace, std::span<const double> v, const double* scale, double* out,
-          double* inner)
-      : ranking_(ranking), workspace_(workspace), v_(v), scale_(scale), out_(out), inner_(inner) {
+          double* inner, int n_threads, bool add)
+      : ranking_(ranking), workspace_(workspace), v_(v), scale_(scale), out_(out), inner_(inner), add_(add) {
     const std::size_t m = ranking.n_rows();
-    for (auto* buffer : {&workspace.values, &workspace.above, &workspace.below}) buffer->resize(m);
+    workspace.values.resize(m);
+    workspace.above.resize(m);
+    if (n_threads > 1) workspace.below.resize(m);
   }
 
   void multiply_query(Member& team, int thread, std::size_t index) {
@@ -47,10 +49,15 @@ class Product {
     });
     team.wait();
     auto& own = workspace_.threads[static_cast<std::size_t>(thread)];
-    if (team.first()) sweep_sums(true, method, q, own, team, workspace_.above.data() + query.begin);
-    if (team.last()) sweep_sums(false, method, q, own, team, workspace_.below.data() + query.begin);
+    // Above and below: by two threads into two arrays, or by one into the same.
+    const bool alone = team.size() == 1;
+    double* above = workspace_.above.data() + query.begin;
+    double* below = alone ? above : workspace_.below.data() + query.begin;
+    if (team.first()) sweep_sums(true, false, method, q, own, team, above);
+    if (team.last()) sweep_sums(false, alone, method, q, own, team, below);
     team.wait();
-    write(team, query, index, q, rows, centre);
+    if (!alone) add_up(team, rows, below, above);
+    write(team, query, index, q, rows, above, centre);
     team.wait();
     if (team.first() && !team.stop()) total(query, index);
   }
@@ -63,11 +70,16 @@ class Product {
     return kWeighted ? ranking_.weights(query)[q.slot(i)] : 1.0;
   }
 
-  void write(Member& team, const Query& query, std::size_t index, const Arranged& q, Range rows, double centre) {
+  static void add_up(Member& team, Range rows, const double* from, double* to) {
+    team.blocks(rows, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) to[i] += from[i];
+    });
+  }
+
+  void write(Member& team, const Query& query, std::size_t index, const Arranged& q, Range rows, const double* sums,
+             double centre) {
     const auto* c = counts_of<kWeighted>(workspace_).c.data() + query.begin;
     const auto* d = counts_of<kWeighted>(workspace_).d.data() + query.begin;
-    const double* above = workspace_.above.data() + query.begin;
-    const double* below = workspace_.below.data() + query.begin;
     double* partial = workspace_.partial_inner.data() + first_block(query.begin, index);
     team.blocks(
         rows,
@@ -76,9 +88,9 @@ class Product {
           for (std::size_t i = begin; i < end; ++i) {
             const std::size_t at = row(query, q, i);
             const double degree = static_cast<double>(c[i]) + static_cast<double>(d[i]);
-            const double product = degree * q.values[i] - weight(query, q, i) * (above[i] + below[i]);
+            const double product = degree * q.values[i] - weight(query, q, i) * sums[i];
             inner += product * (kWeighted ? v_[at] - centre : q.values[i]);
-            out_[at] = scale_[index] * product;
+            out_[at] = (add_ ? out_[at] : 0.0) + scale_[index] * product;
           }
           partial[begin / kSumBlock] = inner;
         },
@@ -94,6 +106,7 @@ class Product {
 
   void write_nothing(const Query& query, std::size_t index) {
     inner_[index] = 0;
+    if (add_) return;
     for (std::size_t slot = query.begin; slot < query.begin + query.size; ++slot) out_[ranking_.row(slot)] = 0;
   }
 
@@ -102,6 +115,7 @@ class Product {
   std::span<const double> v_;
   const double* scale_;
   double *out_, *inner_;
+  bool add_;
 };
 
 }  // namespace
@@ -135,8 +149,8 @@ void ViolatedPairs::require_count() const {
   if (!counted_) throw std::logic_error("violated pairs have to be counted first");
 }
 
-void ViolatedPairs::multiply(std::span<const double> v, const double* scale, double* out, double* inner, int n_threads,
-                             Cancellation& cancel) {
+void ViolatedPairs::multiply(std::span<const double> v, const double* scale, bool add, double* out, double* inner,
+                             int n_threads, Cancellation& cancel) {
   require_count();
   workspace_->prepare(static_cast<std::size_t>(n_threads));
   const auto run = [&](auto product) {
@@ -146,9 +160,9 @@ void ViolatedPairs::multiply(std::span<const double> v, const double* scale, dou
     });
   };
   if (ranking_.weighted()) {
-    run(Product<true>(ranking_, *workspace_, v, scale, out, inner));
+    run(Product<true>(ranking_, *workspace_, v, scale, out, inner, n_threads, add));
   } else {
-    run(Product<false>(ranking_, *workspace_, v, scale, out, inner));
+    run(Product<false>(ranking_, *workspace_, v, scale, out, inner, n_threads, add));
   }
 }
 

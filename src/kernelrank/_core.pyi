@@ -43,8 +43,8 @@ class _Violated:
         self, scores: _Floats, scale: _Floats, g: _Floats, violations: _Floats, inner: _Floats, n_threads: int
     ) -> None:
         """Write g = scale * (c - d), and the violations and (c - d) . scores of each query."""
-    def multiply(self, v: _Floats, scale: _Floats, out: _Floats, inner: _Floats, n_threads: int) -> None:
-        """Write out = scale * L v, and v . L v of each query."""
+    def multiply(self, v: _Floats, scale: _Floats, add: bool, out: _Floats, inner: _Floats, n_threads: int) -> None:
+        """Write out = scale * L v, or add it to `out`, and write v . L v of each query."""
     def degrees(self, scale: _Floats, out: _Floats) -> None:
         """Write scale * diagonal of L."""
 

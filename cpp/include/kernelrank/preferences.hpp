@@ -26,7 +26,7 @@ class Preferences {
 
   void count(std::span<const double> scores, const double* scale, double* g, double* violations, double* inner,
              int n_threads, Cancellation& cancel);
-  void multiply(std::span<const double> v, const double* scale, double* out, double* inner, int n_threads,
+  void multiply(std::span<const double> v, const double* scale, bool add, double* out, double* inner, int n_threads,
                 Cancellation& cancel);
   void degrees(const double* scale, double* out) const;
 

@@ -24,8 +24,8 @@ class ViolatedPairs {
   // A row: g = scale[query] * (c - d). A query: the sum of c, and the sum of (c - d) * p.
   void count(std::span<const double> scores, const double* scale, double* g, double* violations, double* inner,
              int n_threads, Cancellation& cancel);
-  // At the scores counted last. A row: out = scale[query] * L v. A query: the sum of v * L v.
-  void multiply(std::span<const double> v, const double* scale, double* out, double* inner, int n_threads,
+  // At the scores counted last. A row: out = scale[query] * L v, or added to it. A query: the sum of v * L v.
+  void multiply(std::span<const double> v, const double* scale, bool add, double* out, double* inner, int n_threads,
                 Cancellation& cancel);
   // At the scores counted last. A row: out = scale[query] * (c + d), the diagonal of L.
   void degrees(const double* scale, double* out) const;

@@ -1,5 +1,5 @@
-// Memory of a counting pass: 28 bytes a row (44 with weights, 8 more when queries are scattered), and 24 more
-// (16 with weights) once the violated pairs have been multiplied.
+// Memory of a counting pass: 28 bytes a row (44 with weights, 8 more when queries are scattered), and 16 more
+// (8 with weights) once the violated pairs have been multiplied; 8 more with several threads.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Workspace {
   Buffer<std::uint32_t> levels;  // in order of score
   Buffer<double> scores;         // by slot
   Buffer<double> values;         // in order of score: what is summed
-  Buffer<double> above, below;   // in order of score: sums of values
+  Buffer<double> above, below;   // in order of score: sums of values; the second if two threads sum
   CountMemory<std::uint32_t, std::int64_t> counts;
   CountMemory<double, double> sums;
   Buffer<double> partial_inner;

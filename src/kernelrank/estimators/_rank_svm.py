@@ -21,13 +21,14 @@ from kernelrank.solvers import make_products
 class RankSVM(LinearRanker):
     r"""Linear ranking support vector machine, with a certificate of its accuracy.
 
-    Minimises the average pairwise hinge loss and a squared norm,
+    Minimises the average pairwise loss and a squared norm,
 
-    .. math:: J(w) = \frac{1}{N} \sum_{y_i < y_j} \max(0, 1 + w \cdot x_i - w \cdot x_j) + \alpha \|w\|^2,
+    .. math:: J(w) = \frac{1}{N} \sum_{y_i < y_j} \ell(1 + w \cdot x_i - w \cdot x_j) + \alpha \|w\|^2,
 
     over the N pairs of rows (of the same query, if there are queries) with different utilities,
-    by cutting planes [1]_ with a line search. The pairs are counted, never formed: an iteration
-    takes O(m s + m log m) time for m rows of s non-zero features, whatever the utilities.
+    with the hinge :math:`\ell(z) = \max(0, z)` or its square. Pairs are counted, never formed:
+    a pass over the data takes O(m s + m log m) time for m rows of s non-zero features, whatever
+    the utilities. :meth:`fit_pairs` learns from explicit preferences instead.
 
     Parameters
     ----------
@@ -35,8 +36,10 @@ class RankSVM(LinearRanker):
         Weight of the squared norm against the AVERAGE loss; it keeps its meaning when rows are
         added. A sum over pairs ``C * sum(loss) + 1/2 ||w||^2`` has ``alpha = 1 / (2 * C * N)``;
         SVM^rank's ``-c C -l 2`` has ``alpha = 1 / (2 * C)``.
-    loss : {"hinge"}, default="hinge"
-        The pairwise loss.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" is minimised by cutting planes [1]_ with a line search, "squared_hinge" by a
+        truncated Newton method [2]_. The second punishes large violations more, and mostly
+        reaches a much smaller gap in about the same time.
     kernel : {"linear"}, default="linear"
         The kernel.
     n_basis : None
@@ -45,11 +48,15 @@ class RankSVM(LinearRanker):
         With "query" the loss is averaged inside each query, then over the queries that have a
         comparable pair; with "pair" every comparable pair counts the same.
     positive : bool, default=False
-        Non-negative coefficients. Not available for the hinge loss.
+        Allow no negative coefficients: the score then never falls when a feature grows. For
+        ``loss="squared_hinge"``.
     tol : float, default=1e-3
-        Certified gap at which to stop. The objective of ``w = 0`` is 1, so it is relative to that.
+        When to stop. For the hinge, the certified gap; the objective of ``w = 0`` is 1, so it is
+        relative to that. For the squared hinge, the norm of the gradient relative to that of
+        ``w = 0``; `gap_` then follows from the gradient that was reached.
     max_iter : int, default=1000
-        Iterations at most; each has two products with X.
+        Iterations at most. One of the hinge has two products with X, one of the squared hinge
+        as many as its inner conjugate gradients take.
     warm_start : bool, default=False
         Start from the last solution, if it has as many features.
     n_jobs : int, default=None
@@ -66,7 +73,8 @@ class RankSVM(LinearRanker):
     objective_ : float
         J(coef_).
     gap_ : float
-        Certificate: J(coef_) exceeds the optimum by at most this.
+        Certificate: J(coef_) exceeds the optimum by at most this. For the squared hinge it is
+        ``||gradient||^2 / (4 alpha)``, which holds for every strongly convex function and is loose.
     n_iter_ : int
         Iterations made.
     n_pairs_ : int, or float with sample_weight
@@ -80,13 +88,14 @@ class RankSVM(LinearRanker):
 
     See Also
     --------
+    RankSVMCV : Chooses alpha by cross-validation.
     kernelrank.metrics.concordance_index : What `score` returns, for any scores.
     kernelrank.plots.ConvergenceDisplay : Plots `history_`.
 
     Notes
     -----
     Memory beyond X: about 100 bytes a row (150 with queries and weights), and one vector of
-    features a cutting plane (at most 200).
+    features a cutting plane (at most 200), or two a step of conjugate gradients (at most 30).
     X may be dense or CSR/CSC, float64 or float32, and is not copied, except that a feature far
     from zero compared with its spread is shifted first: offsets carry no information here, but
     would cost digits. Such a sparse matrix gets a second array of values.
@@ -95,6 +104,7 @@ class RankSVM(LinearRanker):
     ----------
     .. [1] Airola, Pahikkala, Salakoski: Training linear ranking SVMs in linearithmic time
        using red-black trees. Pattern Recognition Letters 32 (2011).
+    .. [2] Lee, Lin: Large-scale linear RankSVM. Neural Computation 26 (2014).
 
     Examples
     --------

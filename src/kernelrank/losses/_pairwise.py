@@ -127,8 +127,7 @@ class PairwiseSquaredHinge(_PairwiseLoss):
     def __call__(self, scores: Vector) -> Risk:
         """Evaluate the loss; `curvature` then refers to these scores."""
         g, violations, inner = self._violated.count(scores, self._scale)
-        product, square = self._violated.multiply(scores, self._scale)
-        g += product
+        _, square = self._violated.multiply(scores, self._scale, add_to=g)
         g *= 2.0
         constant, quadratic = float(self._scale @ violations), float(self._scale @ square)
         return Risk(constant + 2.0 * float(self._scale @ inner) + quadratic, constant - quadratic, g)

@@ -42,10 +42,13 @@ class ViolatedPairs:
         self._core.count(scores, scale, g, violations, inner, self._n_threads)
         return g, violations, inner
 
-    def multiply(self, v: Vector, scale: Vector) -> tuple[Vector, Vector]:
-        """Return ``scale * L v``, a factor a query, and each query's ``v . L v``."""
-        out, inner = np.empty(self._n_rows), np.empty(self._n_queries)
-        self._core.multiply(v, scale, out, inner, self._n_threads)
+    def multiply(self, v: Vector, scale: Vector, add_to: Vector | None = None) -> tuple[Vector, Vector]:
+        """Return ``scale * L v``, a factor a query, and each query's ``v . L v``.
+
+        With `add_to`, the first is added to that array.
+        """
+        out, inner = np.empty(self._n_rows) if add_to is None else add_to, np.empty(self._n_queries)
+        self._core.multiply(v, scale, add_to is not None, out, inner, self._n_threads)
         return out, inner
 
     def degrees(self, scale: Vector) -> Vector:

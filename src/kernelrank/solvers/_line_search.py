@@ -61,13 +61,19 @@ class Ray:
         w and its scores p.
     delta, q : ndarray
         The direction, and its scores.
+    slope : float, optional
+        Of phi at the start, if it is known; otherwise it follows from the risk there.
     """
 
-    def __init__(self, oracle: Oracle, alpha: float, start: Iterate, delta: Vector, q: Vector) -> None:
+    def __init__(
+        self, oracle: Oracle, alpha: float, start: Iterate, delta: Vector, q: Vector, slope: float | None = None
+    ) -> None:
         self._oracle, self._alpha, self._start, self._delta, self._q = oracle, alpha, start, delta, q
         w = start.w
         self._ww, self._wd, self._dd = float(w @ w), float(w @ delta), float(delta @ delta)
-        self.origin = self._point(0.0, start.risk)
+        self.origin = (
+            self._point(0.0, start.risk) if slope is None else Point(0.0, start.objective(alpha), slope, start.risk)
+        )
 
     def at(self, t: float) -> Point:
         """Evaluate phi and its slope."""

@@ -29,6 +29,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ from kernelrank.solvers._result import Log, Report, Result
 
 Vector = NDArray[np.float64]
 
+_EMPTY = np.empty(0)
 _MOST_PAIRS = 30  # directions kept for the preconditioner
 _MOST_CG_STEPS = 250
 _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
@@ -131,7 +133,8 @@ class Newton:
         delta = at.w - before.w
         falling = delta < 0
         longest = float(np.min(at.w[falling] / -delta[falling], initial=np.inf)) if self._positive else np.inf
-        ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores)
+        slope = float((self._slope + 2 * alpha * at.w) @ delta)
+        ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores, slope)
         if ray.origin.slope < 0 and longest >= 1.0:
             self._move_to(ray.move(search_smooth(ray, longest)))
 
@@ -142,8 +145,9 @@ class Newton:
 
     def _move_to(self, iterate: Iterate) -> None:
         """Take the gradient there; the second derivative must be at hand: the risk was the last to be evaluated."""
-        self._at = iterate
         self._slope = self._oracle.subgradient(iterate.risk.g)  # of R
+        # From here on the slope stands for g, which would take as much memory as the scores.
+        self._at = replace(iterate, risk=iterate.risk._replace(g=_EMPTY))
 
     def _reduced(self, gradient: Vector) -> Vector:
         """Return the part of the gradient that a feasible step can follow."""
@@ -163,7 +167,7 @@ class Newton:
         if self._positive:
             direction, image = self._project(direction, image, gradient, alpha)
             longest = 1.0
-        ray = Ray(self._oracle, alpha, self._at, direction, image)
+        ray = Ray(self._oracle, alpha, self._at, direction, image, float(gradient @ direction))
         self._move_to(ray.move(search_smooth(ray, longest)))
 
     def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
