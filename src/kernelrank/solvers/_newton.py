@@ -41,7 +41,7 @@ from kernelrank.solvers._result import Log, Report, Result
 Vector = NDArray[np.float64]
 
 _EMPTY = np.empty(0)
-_MOST_PAIRS = 30  # directions kept for the preconditioner
+_MOST_PAIRS = 30  # directions kept for the preconditioner; fewer where they would cost more than a product with X
 _MOST_CG_STEPS = 250
 _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
 _FINAL_ERROR = 0.5  # of the gradient to be reached: a smaller one would not show
@@ -70,7 +70,8 @@ class Newton:
             self._value_at_zero = self._at.risk.value
             # What tolerances are relative to; it does not depend on alpha.
             self._first_norm = float(np.linalg.norm(self._reduced(self._slope)))
-            self._preconditioner = _Preconditioner(oracle.diagonal())
+            most_pairs = min(max(oracle.n_stored // (2 * oracle.n_features), 2), _MOST_PAIRS)
+            self._preconditioner = _Preconditioner(oracle.diagonal(), most_pairs)
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 scores = oracle.scores(w)
@@ -172,16 +173,16 @@ class Newton:
 
     def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
         """Solve H d = -g by preconditioned CG, on the features that may move; return d and X d."""
-        free = ((self._at.w > 0) | (gradient < 0)) if self._positive else np.ones(len(gradient), dtype=bool)
+        free = (self._at.w > 0) | (gradient < 0) if self._positive else None
         direction, image = np.zeros_like(self._at.w), np.zeros_like(self._at.scores)
-        residual = np.where(free, -gradient, 0.0)
+        residual = _only(free, -gradient)
         precondition = self._preconditioner.at(alpha, free)
         s = precondition(residual)
         rz = float(residual @ s)
         for _ in range(_MOST_CG_STEPS):
             s_image = self._oracle.scores(s)
             curved = self._oracle.subgradient(self._oracle.curvature(s_image))
-            Hs = np.where(free, curved + 2 * alpha * s, 0.0)
+            Hs = _only(free, curved + 2 * alpha * s)
             sHs = float(s @ Hs)
             if not (0.0 < sHs < np.inf):  # nothing is left that float64 can tell from zero
                 break
@@ -209,9 +210,9 @@ class Newton:
 class _Preconditioner:
     """Approximates H^-1 by limited-memory BFGS updates of a diagonal, with products of H that CG has made anyway."""
 
-    def __init__(self, diagonal: Vector) -> None:
+    def __init__(self, diagonal: Vector, most_pairs: int) -> None:
         self._diagonal = diagonal  # of the risk alone: alpha may change
-        self._pairs: deque[tuple[Vector, Vector, float, float]] = deque(maxlen=_MOST_PAIRS)
+        self._pairs: deque[tuple[Vector, Vector, float, float]] = deque(maxlen=most_pairs)
 
     def diagonal(self, alpha: float) -> Vector:
         """Of H, nearly."""
@@ -221,9 +222,9 @@ class _Preconditioner:
         """Keep a direction and the product of the second derivative of R with it."""
         self._pairs.append((s, curved, float(s @ curved), float(s @ s)))
 
-    def at(self, alpha: float, free: NDArray[np.bool_]) -> Callable[[Vector], Vector]:
+    def at(self, alpha: float, free: NDArray[np.bool_] | None) -> Callable[[Vector], Vector]:
         """Return the preconditioner as of now, for vectors that are zero where not `free`."""
-        diagonal = np.where(free, self.diagonal(alpha), np.inf)
+        inverse_diagonal = _only(free, 1.0 / self.diagonal(alpha))
         pairs = [
             (s, curved + 2 * alpha * s, 1.0 / (curvature + 2 * alpha * square))
             for s, curved, curvature, square in self._pairs
@@ -234,9 +235,14 @@ class _Preconditioner:
             for s, Hs, inverse in reversed(pairs):
                 shares.append(inverse * float(s @ v))
                 v -= shares[-1] * Hs
-            v /= diagonal
+            v *= inverse_diagonal
             for (s, Hs, inverse), share in zip(pairs, reversed(shares), strict=True):
                 v += (share - inverse * float(Hs @ v)) * s
-            return np.where(free, v, 0.0)
+            return _only(free, v)
 
         return apply
+
+
+def _only(free: NDArray[np.bool_] | None, v: Vector) -> Vector:
+    """Keep what may move, all of it if nothing says otherwise."""
+    return v if free is None else np.where(free, v, 0.0)
