@@ -1,11 +1,12 @@
 # Every target sets up .venv by itself and rebuilds only what its sources ask for.
 PYTHON ?= python3
 VENV := .venv
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-slow lint format bench sanitize clean FORCE
+.PHONY: demo test test-slow lint format bench bench-peers sanitize clean FORCE
 
 ## Train, evaluate and plot on data that comes with scikit-learn.
 demo: $(VENV)/built
@@ -35,6 +36,11 @@ format: $(VENV)/lint-tools
 bench: $(VENV)/built
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/path.py
+
+## kernelrank and its peers side by side, in an environment of its own; dlib takes 20 minutes to build, once.
+bench-peers: $(PEERS)/built
+	$(PEERS)/bin/python -m benchmarks.peers.run
 
 ## The counting tests under the address and undefined-behaviour sanitizers.
 sanitize: $(VENV)/built
@@ -45,7 +51,7 @@ sanitize: $(VENV)/built
 	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/solvers/test_products.py -m "not slow"
 
 clean:
-	rm -rf build $(VENV) dist
+	rm -rf build $(VENV) $(PEERS) dist
 
 $(VENV)/tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -64,3 +70,14 @@ $(VENV)/built: $(VENV)/tools $(VENV)/modules CMakeLists.txt $(CPP)
 
 $(VENV)/modules: $(VENV)/tools FORCE
 	@find src -name '*.py' | sort > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(PEERS)/tools: benchmarks/peers/requirements.txt
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install -q --upgrade "pip>=25.1"
+	$(PEERS)/bin/python -m pip install -r $<
+	touch $@
+
+# As a user gets it, built in a folder of its own: the build in place keeps its cache.
+$(PEERS)/built: $(PEERS)/tools pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')
+	$(PEERS)/bin/python -m pip install -q --config-settings "build-dir=build/peers-{wheel_tag}" .
+	touch $@

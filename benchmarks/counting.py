@@ -128,7 +128,7 @@ def peak_bytes() -> int:
 
 
 def measure_memory(m: int) -> None:
-    """Print bytes a row that ranking and one pass take, its result included. The arrays are made without temporaries."""
+    """Print bytes a row of ranking and one pass, its result included; the arrays are made without temporaries."""
     warm_up = UtilityPairs([1.0, 2.0])
     warm_up.violated().count(np.zeros(2), np.ones(1))
     rng = np.random.default_rng(0)

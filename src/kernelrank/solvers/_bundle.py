@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
-from kernelrank.solvers._line_search import Iterate, Ray, search
+from kernelrank.solvers._line_search import Iterate, Ray, extrapolate, search
 from kernelrank.solvers._oracle import Oracle, finite, quiet
 from kernelrank.solvers._result import Log, Report, Result
 from kernelrank.solvers._simplex_qp import solve_simplex_qp
@@ -40,7 +40,6 @@ from kernelrank.solvers._simplex_qp import solve_simplex_qp
 Vector = NDArray[np.float64]
 
 _LINE_TOLERANCE = 1e-3  # of the gap: less is not worth an evaluation
-_EXTRAPOLATION_TOLERANCE = 0.1  # of tol
 _QP_ACCURACY = 0.01  # of tol
 
 
@@ -114,7 +113,7 @@ class Bundle:
             # below J(0) the line search loses no digits to it.
             self._best = self._zero()
             self._plane = self._best.risk
-        self._extrapolate(alpha, tol)
+        self._extrapolate(alpha)
         lower = 0.0
         for iteration in range(max_iter):
             # After another alpha the planes at hand may do; a new one costs a product.
@@ -137,7 +136,7 @@ class Bundle:
                 self._advance(combined / (-2 * alpha), alpha, gap)
         return Result(best.w, best.scores, best.objective(alpha), lower, converged, log.history())
 
-    def _extrapolate(self, alpha: float, tol: float) -> None:
+    def _extrapolate(self, alpha: float) -> None:
         """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
         best, before = self._best, self._before
         self._before = best
@@ -145,8 +144,9 @@ class Bundle:
             return
         ray = Ray(self._oracle, alpha, best, best.w - before.w, best.scores - before.scores)
         if ray.origin.slope < 0:
-            found, _ = search(ray, 1.0, _EXTRAPOLATION_TOLERANCE * tol)
-            self._best, self._plane = ray.move(found), found.risk
+            found = extrapolate(ray)
+            if found.value < ray.origin.value:
+                self._best, self._plane = ray.move(found), found.risk
 
     def _advance(self, w: Vector, alpha: float, gap: float) -> None:
         """Go from the best solution towards the minimiser `w` of the model, and find a plane for the next model."""

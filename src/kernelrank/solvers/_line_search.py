@@ -156,5 +156,11 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     return point
 
 
+def extrapolate(ray: Ray) -> Point:
+    """Take the whole of a falling ray, or if that is too far, the part of it where the slope should be zero."""
+    point = ray.at(1.0)
+    return point if point.slope <= 0 else ray.at(ray.origin.slope / (ray.origin.slope - point.slope))
+
+
 def _value(point: Point) -> float:
     return point.value

@@ -34,7 +34,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.solvers._line_search import Iterate, Ray, search_smooth
+from kernelrank.solvers._line_search import Iterate, Ray, extrapolate, search_smooth
 from kernelrank.solvers._oracle import SmoothOracle, quiet
 from kernelrank.solvers._result import Log, Report, Result
 
@@ -136,8 +136,8 @@ class Newton:
         longest = float(np.min(at.w[falling] / -delta[falling], initial=np.inf)) if self._positive else np.inf
         slope = float((self._slope + 2 * alpha * at.w) @ delta)
         ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores, slope)
-        if ray.origin.slope < 0 and longest >= 1.0:
-            self._move_to(ray.move(search_smooth(ray, longest)))
+        if slope < 0 and longest >= 1.0:
+            self._move_to(ray.move(extrapolate(ray)))
 
     def _zero(self) -> Iterate:
         """Zero, whose scores need no product."""
