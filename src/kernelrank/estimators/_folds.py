@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -39,7 +40,10 @@ def make_folds(
     if isinstance(cv, Integral):
         cv = KFold(cv, shuffle=True, random_state=random_state) if together is None else GroupKFold(cv)
     rows = np.zeros((len(y), 1))  # splitters only look at the number of rows
-    folds = list(_as_folds(check_cv(cv).split(rows, y, together), len(y)))
+    with warnings.catch_warnings():
+        # Splits that happen to respect the queries are fine; others are refused below.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored by", UserWarning)
+        folds = list(_as_folds(check_cv(cv).split(rows, y, together), len(y)))
     if not folds:
         raise ValueError("cv yields no fold.")
     if queries is not None:

@@ -41,7 +41,8 @@ from kernelrank.solvers._result import Log, Report, Result
 Vector = NDArray[np.float64]
 
 _EMPTY = np.empty(0)
-_MOST_PAIRS = 30  # directions kept for the preconditioner; fewer where they would cost more than a product with X
+# Directions kept for the preconditioner; few where they would cost as much as a product with X.
+_MOST_PAIRS, _FEW_PAIRS, _MANY_FEATURES = 30, 8, 10_000
 _MOST_CG_STEPS = 250
 _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
 _FINAL_ERROR = 0.5  # of the gradient to be reached: a smaller one would not show
@@ -70,8 +71,7 @@ class Newton:
             self._value_at_zero = self._at.risk.value
             # What tolerances are relative to; it does not depend on alpha.
             self._first_norm = float(np.linalg.norm(self._reduced(self._slope)))
-            most_pairs = min(max(oracle.n_stored // (2 * oracle.n_features), 2), _MOST_PAIRS)
-            self._preconditioner = _Preconditioner(oracle.diagonal(), most_pairs)
+            self._preconditioner = _Preconditioner(oracle.diagonal())
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 scores = oracle.scores(w)
@@ -210,8 +210,9 @@ class Newton:
 class _Preconditioner:
     """Approximates H^-1 by limited-memory BFGS updates of a diagonal, with products of H that CG has made anyway."""
 
-    def __init__(self, diagonal: Vector, most_pairs: int) -> None:
+    def __init__(self, diagonal: Vector) -> None:
         self._diagonal = diagonal  # of the risk alone: alpha may change
+        most_pairs = _MOST_PAIRS if len(diagonal) <= _MANY_FEATURES else _FEW_PAIRS
         self._pairs: deque[tuple[Vector, Vector, float, float]] = deque(maxlen=most_pairs)
 
     def diagonal(self, alpha: float) -> Vector:

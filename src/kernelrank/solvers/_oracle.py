@@ -38,8 +38,6 @@ class Oracle(Protocol):
 class SmoothOracle(Oracle, Protocol):
     """A risk with second derivatives."""
 
-    n_stored: int  # elements of X
-
     def curvature(self, q: Vector) -> Vector:
         """Second derivative of the loss, at the scores evaluated last, times q: no product."""
 
@@ -90,7 +88,6 @@ class SmoothLinearOracle(LinearOracle):
 
     def __init__(self, products: Products, loss: SmoothLoss) -> None:
         super().__init__(products, loss)
-        self.n_stored = products.n_stored
         self._smooth_loss = loss
 
     def curvature(self, q: Vector) -> Vector:

@@ -24,8 +24,8 @@ def largest_alpha(oracle: Oracle) -> float:
             return 1.0
         step = 1.0 / spread
         for _ in range(_MOST_DOUBLINGS):
-            # The offset of the plane is the share of pairs violated.
-            if oracle.risk(2 * step * scores).offset < flat.offset:
+            # The offset of the plane is the share of pairs violated; with weights it is rounded.
+            if oracle.risk(2 * step * scores).offset < (1 - 1e-12) * flat.offset:
                 break
             step *= 2
     return 0.5 / step

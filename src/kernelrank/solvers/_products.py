@@ -36,8 +36,7 @@ class Products:
 
     Attributes
     ----------
-    n_rows, n_columns, n_stored : int
-        The last is the number of elements that a product looks at.
+    n_rows, n_columns : int
     forward : callable
         w -> X w.
     backward : callable
@@ -48,7 +47,6 @@ class Products:
 
     n_rows: int
     n_columns: int
-    n_stored: int
     forward: Callable[[Vector], Vector]
     backward: Callable[[Vector], Vector]
     squares: Callable[[Vector], Vector]
@@ -104,7 +102,7 @@ def _dense_products(X: NDArray[Any], n_threads: int) -> Products:
     def squares(d: Vector) -> Vector:
         return add_up(lambda rows: np.dot(d[rows], np.square(block_of(rows))))
 
-    return Products(m, n, m * n, forward, backward, squares)
+    return Products(m, n, forward, backward, squares)
 
 
 def _each(work: Callable[[slice], Any], blocks: list[slice], n_threads: int) -> Iterator[Any]:
@@ -169,7 +167,7 @@ def _sparse_products(X: Any, n_threads: int) -> Products:
     def squares(d: Vector) -> Vector:
         return backward(d, squared=True)
 
-    return Products(m, n, int(stored), forward, backward, squares)
+    return Products(m, n, forward, backward, squares)
 
 
 def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:

@@ -1,0 +1,140 @@
+"""Run kernelrank and its peers on the same data, one after the other, and write down what a referee finds.
+
+Every fit has a process and one thread of its own; see ``measure.py`` for what is measured. Tables,
+and plots where matplotlib is installed, go to the folder ``--out``; ``report.py`` can put them into the
+documentation. Peers that are not installed, and data that is not there, are left out, and the
+report says so.
+
+Run ``python -m benchmarks.peers.run`` in the folder of the repository; ``--quick`` runs every line at
+sizes that say nothing, ``--most-rows 16000`` gets a first impression.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks import data
+from benchmarks._timing import machine, show_progress
+from benchmarks.peers import report
+from benchmarks.peers.competitors import COMPETITORS, Loss
+from benchmarks.peers.conversions import check_conversions
+from benchmarks.peers.measure import Job, measure, measure_apart
+from benchmarks.peers.workloads import WORKLOADS, Workload, prepare
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Who takes part in a workload, with which loss, and up to how many rows."""
+
+    competitor: str
+    loss: Loss
+    most_rows: int = sys.maxsize
+    n_threads: int = 1
+
+
+_OURS = (Entry("kernelrank", "hinge"), Entry("kernelrank", "squared_hinge"))
+_TREES = ("scikit-survival rbtree", "scikit-survival avltree")
+
+ENTRIES: dict[str, tuple[Entry, ...]] = {
+    "housing": (
+        *_OURS,
+        *(Entry(name, "squared_hinge") for name in _TREES),
+        Entry("LinearSVC on pairs", "hinge", 2_000),  # two million pairs
+        Entry("LinearSVC on pairs", "squared_hinge", 2_000),
+    ),
+    "text": (
+        *_OURS,
+        Entry("kernelrank", "hinge", n_threads=2),
+        Entry("kernelrank", "squared_hinge", n_threads=2),
+        Entry("scikit-survival rbtree", "squared_hinge", 8_000),  # 6 GB: it takes dense arrays only
+    ),
+    "queries": (
+        *_OURS,
+        Entry("dlib", "hinge"),
+        Entry("LinearSVC on pairs", "hinge"),
+        Entry("LinearSVC on pairs", "squared_hinge"),
+        Entry("XGBoost rank:pairwise", "hinge"),  # the loss is their own
+        Entry("LightGBM lambdarank", "hinge"),
+    ),
+    "bipartite": (
+        *_OURS,
+        Entry("dlib", "hinge"),
+        Entry("scikit-survival rbtree", "squared_hinge", 4_000),  # to show what it makes of ties
+    ),
+}
+
+
+def plan(work: Workload, sizes: Sequence[int], chosen: Sequence[str]) -> Iterator[Job]:
+    """All that is to be measured on a workload."""
+    for n_rows in sizes:
+        for entry in ENTRIES[work.name]:
+            if entry.competitor in chosen and n_rows <= entry.most_rows:
+                yield Job(work.name, n_rows, work.alpha, entry.loss, entry.competitor, entry.n_threads)
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    chosen, missing = installed(options.competitors)
+    results: dict[str, Any] = {
+        "command": shlex.join(["python", "-m", "benchmarks.peers.run", *sys.argv[1:]]),
+        "machine": machine(),
+        "versions": {COMPETITORS[name].package: COMPETITORS[name].version() for name in chosen},
+        "left_out": [f"{name} is left out: it is not installed." for name in missing],
+        "conversions": check_conversions(chosen),
+        "records": [],
+    }
+    for name in options.workloads:
+        work = WORKLOADS[name]
+        show_progress(f"making {name}")
+        try:
+            folder = prepare(work, options.out / "data", options.quick)
+        except data.MissingDataError as reason:
+            results["left_out"].append(f"{work.title} is left out: it {reason}.")
+            continue
+        sizes = [n for n in (work.quick_sizes if options.quick else work.sizes) if n <= options.most_rows]
+        for job in plan(work, sizes, chosen):
+            show_progress(f"{name}, {job.n_rows:,} rows, {job.loss}: {job.competitor}")
+            record = measure(job, folder) if options.quick else measure_apart(job, folder, options.limit)
+            results["records"].append(record)
+            # After each one: a run that is stopped has something to show.
+            (options.out / "results.json").write_text(json.dumps(results, indent=1))
+    show_progress("")
+    return results
+
+
+def installed(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those that are, kernelrank always among them, and those that are not."""
+    asked = [name for name in COMPETITORS if name in {"kernelrank", *names}]
+    missing = [name for name in asked if COMPETITORS[name].version() is None]
+    return [name for name in asked if name not in missing], missing
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.run", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="tiny sizes in one process, to see that everything runs")
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="NAME")
+    parser.add_argument("--competitors", nargs="+", choices=COMPETITORS, default=list(COMPETITORS), metavar="NAME")
+    parser.add_argument("--most-rows", type=int, default=sys.maxsize, help="leave larger sizes out")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds after which a fit is cut off")
+    parser.add_argument("--out", type=Path, default=Path("build/peers"), help="folder for results and cached data")
+    return parser.parse_args(arguments)
+
+
+def main() -> None:
+    options = parse()
+    options.out.mkdir(parents=True, exist_ok=True)
+    with threadpool_limits(limits=1):
+        results = run(options)
+    print(report.write(results, options.out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""The comparison with peers runs, and its referee and its workloads are what they say they are."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+
+@pytest.fixture
+def root(pytestconfig):
+    if not (pytestconfig.rootpath / "benchmarks").exists():
+        pytest.skip("a source distribution comes without benchmarks")
+    return pytestconfig.rootpath
+
+
+@pytest.fixture
+def load(root, monkeypatch):
+    """Import a module of the benchmark."""
+    monkeypatch.syspath_prepend(root)
+    return lambda name: importlib.import_module(f"benchmarks.peers.{name}")
+
+
+@pytest.fixture
+def quick_rows(load, tmp_path):
+    workloads = load("workloads")
+
+    def quick_rows(name):
+        folder = workloads.prepare(workloads.WORKLOADS[name], tmp_path, quick=True)
+        return folder, *workloads.load(folder)
+
+    return quick_rows
+
+
+def tables(text):
+    """Tables by the heading above them, each a list of rows by column."""
+    found, title = {}, ""
+    for line in text.splitlines():
+        if line.startswith("#"):
+            title = line.strip("# ")
+        elif line.startswith("|"):
+            found.setdefault(title, []).append([cell.strip() for cell in line.strip("|").split("|")])
+    return {title: [dict(zip(t[0], row, strict=True)) for row in t[2:]] for title, t in found.items()}
+
+
+def test_quick_run(root, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
+    ours = ["kernelrank", "LinearSVC on pairs"]  # also where peers happen to be installed
+    command = [sys.executable, "-m", "benchmarks.peers.run", "--quick", "--out", tmp_path, "--competitors", *ours]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "California housing is left out: it needs regression/california_housing.csv.gz" in done.stdout
+
+    found = tables((tmp_path / "results.md").read_text())
+    assert {row["verdict"] for row in found["Bars"]} <= {"met", "NOT met", "not measured"}
+    assert len(found["Bars"]) > 15
+    rows = found["Queries, hinge (alpha 0.001)"] + found["Queries, squared hinge (alpha 0.001)"]
+    assert [row["who"] for row in rows] == 2 * ours
+    for row in rows:
+        assert -1e-9 <= float(row["gap"]) <= 1e-3
+        assert float(row["test error"]) < 0.3
+    assert len(found["Text-like, sparse, hinge (alpha 1e-05)"]) == 6
+    assert len(found["Conversions"]) == 4
+    assert {record["status"] for record in json.loads((tmp_path / "results.json").read_text())["records"]} == {"ok"}
+    assert (tmp_path / "text.svg").exists()
+
+
+def test_conversions_to_peers(load):
+    peers = [name for name, peer in load("competitors").COMPETITORS.items() if peer.version() and name != "kernelrank"]
+    found = load("conversions").check_conversions(peers)
+    assert len(found) >= 4
+    for row in found:
+        assert abs(row["excess"]) < 1e-7, row
+        assert row["distance"] < 1e-3, row
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("name", ["text", "queries", "bipartite"])
+def test_referee_against_the_definition(load, quick_rows, name, loss):
+    _, train, test = quick_rows(name)
+    w = np.random.default_rng(0).normal(size=train.X.shape[1])
+    scores, alpha = train.X @ w, 0.01
+    qid = np.zeros(len(scores)) if train.qid is None else train.qid
+    ordered = (train.y[:, None] < train.y) & (qid[:, None] == qid)
+    hinge = np.maximum(0.0, 1.0 + scores[:, None] - scores)
+    expected = np.mean(hinge[ordered] ** (1 if loss == "hinge" else 2)) + alpha * w @ w
+    referee = load("referee").Referee(train, test, alpha, loss)
+    assert referee.objective(w) == pytest.approx(expected, rel=1e-11)
+    if loss == "squared_hinge":
+        here = squared_hinge_gradient(train.X, ordered, hinge) + 2 * alpha * w
+        start = squared_hinge_gradient(train.X, ordered, np.ones_like(hinge))
+        relative = np.linalg.norm(here) / np.linalg.norm(start)
+        assert referee.relative_gradient(w) == pytest.approx(relative, rel=1e-11)
+
+
+def squared_hinge_gradient(X, ordered, hinge):
+    losses = np.where(ordered, hinge, 0.0)
+    return X.T @ (2 * (losses.sum(axis=1) - losses.sum(axis=0)) / ordered.sum())
+
+
+def test_referee_does_not_believe_a_wrong_loss(load, quick_rows, monkeypatch):
+    _, train, test = quick_rows("bipartite")
+    module = load("referee")
+    referee = module.Referee(train, test, 0.01, "hinge")
+    monkeypatch.setattr(module, "average_loss", lambda *_: 0.5)
+    with pytest.raises(AssertionError, match="by definition"):
+        referee.objective(np.ones(train.X.shape[1]))
+
+
+@pytest.mark.parametrize("name", ["text", "queries", "bipartite"])
+def test_workloads_are_made_from_their_seeds(load, quick_rows, name):
+    workloads = load("workloads")
+    work = workloads.WORKLOADS[name]
+    folder, *kept = quick_rows(name)
+    for made, again in zip(work.make(**work.quick), kept, strict=True):
+        for first, second in zip(made, again, strict=True):
+            if sp.issparse(first):
+                assert (first != second).nnz == 0
+            else:
+                np.testing.assert_array_equal(first, second)
+    few, _ = workloads.load(folder, 100)
+    assert few.X.shape == (100, kept[0].X.shape[1])
+    assert abs(few.X - kept[0].X[:100]).max() == 0
+    np.testing.assert_array_equal(few.y, kept[0].y[:100])
+
+
+def test_workloads_are_those_of_the_published_table(load):
+    # Numbers of the full sets: a generator that changes would make old and new results differ.
+    workloads = load("workloads")
+    train, test = workloads.queries()
+    assert train.X.shape == (60_002, 46)
+    assert test.X.shape == (18_186, 46)
+    assert train.X[0, 0] == 0.83522
+    train, _ = workloads.bipartite()
+    assert int(train.y.sum()) == 10_057
+    assert train.X[-1, -1] == 0.972282
+
+
+def test_a_fit_in_its_own_process(load, quick_rows):
+    folder, train, _ = quick_rows("bipartite")
+    measure = load("measure")
+    job = measure.Job("bipartite", len(train.y), 0.01, "hinge", "kernelrank")
+    record = measure.measure_apart(job, folder, limit=60)
+    assert record["status"] == "ok", record
+    assert record["certified_gap"] <= 1e-3
+    assert 0 < record["u"] < record["seconds"]
+    cut_off = measure.measure_apart(job, folder, limit=0.01)
+    assert (cut_off["status"], cut_off["reason"]) == ("cut off", "more than 0.01 s")
+    failed = measure.measure_apart(job, folder / "nothing", limit=60)
+    assert failed["status"] == "failed"
+    assert "nothing" in failed["reason"]
+
+
+def test_bars_are_judged_by_the_records(load):
+    bars = load("bars")
+    record = {"workload": "queries", "n_rows": 60_002, "loss": "hinge", "n_threads": 1, "status": "ok", "u": 0.01}
+    record |= {"certified_gap": None, "passes": None, "lower_bound": None, "peak_bytes": None, "objective": 0.5}
+    record |= {"relative_gradient": None, "convert_seconds": 0.0}
+    ours = record | {"competitor": "kernelrank", "seconds": 0.2, "test_error": 0.203, "lower_bound": 0.499}
+    dlib = record | {"competitor": "dlib", "seconds": 0.1, "test_error": 0.2, "convert_seconds": 1.0}
+    failed = record | {"competitor": "LinearSVC on pairs", "status": "failed"}
+    found = {bar.name: bar for bar in bars.judge(bars.Records([ours, dlib, failed]))}
+    fit, both = (
+        found[f"hinge, queries: {name}"]
+        for name in ("seconds, divided by those of dlib's fit alone", "times faster than dlib with its conversion")
+    )
+    error = found["test error above that of the best peer with the same problem"]
+    assert (fit.value, fit.verdict) == (pytest.approx(2), "NOT met")
+    assert (both.value, both.verdict) == (pytest.approx(5.5), "met")
+    assert (error.value, error.verdict) == (pytest.approx(0.003), "NOT met")
+    assert {bar.verdict for bar in found.values() if bar not in (fit, both, error)} == {"not measured"}
+
+
+def test_results_replace_those_on_the_page(load):
+    report = load("report")
+    page = f"above\n{report.BEGIN}\nold\n{report.END}\nbelow\n"
+    assert report.insert(page, "new") == f"above\n{report.BEGIN}\n\nnew\n\n{report.END}\nbelow\n"
+    with pytest.raises(ValueError, match="results: begin"):
+        report.insert("no marks", "new")
