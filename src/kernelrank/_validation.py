@@ -63,6 +63,8 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
     """
     if qid is None:
         return None, 1
+    if np.ma.is_masked(qid):
+        raise ValueError("qid contains a missing value.")
     ids = qid if isinstance(qid, np.ndarray) else _as_id_array(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]

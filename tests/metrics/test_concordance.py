@@ -169,11 +169,17 @@ def test_containers():
 
 @pytest.mark.parametrize("metric", [concordance_index, pairwise_error])
 @pytest.mark.parametrize(
-    ("y", "qid"), [([], None), ([1], None), ([2, 2, 2], None), ([0.0, -0.0], None), ([1, 2, 3, 3], [0, 1, 2, 2])]
+    ("y", "qid"), [([1], None), ([2, 2, 2], None), ([0.0, -0.0], None), ([1, 2, 3, 3], [0, 1, 2, 2])]
 )
 def test_nothing_to_compare(metric, y, qid):
     with pytest.raises(NoComparablePairsError, match="no two rows of a common query have different values of y_true"):
         metric(y, np.arange(len(y)), qid=qid)
+
+
+@pytest.mark.parametrize("metric", [concordance_index, pairwise_error])
+def test_no_rows(metric):
+    with pytest.raises(ValueError, match="empty"):
+        metric([], [])
 
 
 @pytest.mark.parametrize("metric", [concordance_index, pairwise_error])

@@ -89,10 +89,21 @@ def test_one_weight_for_all():
 
 
 def test_no_rows():
-    for pairs in (UtilityPairs([]), UtilityPairs([], qid=[]), UtilityPairs([], sample_weight=[])):
-        assert (pairs.n_rows, pairs.n_pairs) == (0, 0)
-        c, d, total = pairs.count([])
-        assert (len(c), len(d), total) == (0, 0, 0)
+    for more in ({}, {"qid": []}, {"sample_weight": []}):
+        with pytest.raises(ValueError, match="y is empty"):
+            UtilityPairs([], **more)
+
+
+def test_weights_whose_products_overflow():
+    with pytest.raises(ValueError, match=r"sample_weight overflow: divide"):
+        UtilityPairs([1, 2, 3], sample_weight=[1e200, 1e200, 1.0])
+
+
+def test_a_margin_that_is_no_number():
+    with pytest.raises(ValueError, match="margin must be a number"):
+        UtilityPairs([1, 2]).count([1, 2], margin=np.nan)
+    with pytest.raises(ValueError, match="margin must be a number"):
+        UtilityPairs([1, 2]).count_totals([1, 2], margin=np.nan)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -159,6 +170,8 @@ def test_unknown_methods_are_refused():
         count_violations([1, 2], [1, 2], method="fast")
     with pytest.raises(ValueError, match=r"method must be .*'rbtree', not 'fast'"):
         UtilityPairs([1, 2]).count_totals([1, 2], method="fast")
+    with pytest.raises(ValueError, match=r"method must be .*'rbtree', not 'None'"):
+        count_violations([1, 2], [1, 2], method=None)
 
 
 def test_wrong_weights_are_refused():

@@ -54,7 +54,7 @@ class UtilityPairs:
     Notes
     -----
     Ranking costs O(m log m) time once; it keeps 12 bytes a row (16 if the queries are
-    scattered, 8 more with weights) and working memory of 28 bytes a row (36 with weights) after
+    scattered, 8 more with weights) and working memory of 28 bytes a row (44 with weights) after
     the first count. Any number of threads may count at once.
 
     Examples
@@ -76,8 +76,10 @@ class UtilityPairs:
         n_jobs: int | None = None,
     ) -> None:
         utilities = check_vector(y, "y")
+        if len(utilities) == 0:
+            raise ValueError("y is empty: there are no rows to compare.")
         codes, self.n_queries = encode_queries(qid, len(utilities))
-        weights = check_weights(sample_weight, len(utilities)) if len(utilities) else None
+        weights = check_weights(sample_weight, len(utilities))
         self.n_rows = len(utilities)
         self._n_threads = resolve_threads(n_jobs)
         self._ranking = Ranking(utilities, codes, self.n_queries, weights, self._n_threads)
@@ -85,25 +87,29 @@ class UtilityPairs:
         self.pairs_per_query = np.empty(self.n_queries, self._dtype)
         self._ranking.pair_totals(self.pairs_per_query)
         self.n_pairs = self.pairs_per_query.sum().item()
+        if not np.isfinite(self.n_pairs):
+            raise ValueError("Products of sample_weight overflow: divide the weights by the largest of them.")
 
     def count(self, scores: ArrayLike, *, method: Method = "auto", margin: float = 1.0) -> Violations:
         """Count the violated pairs of every row; see :func:`count_violations`."""
         c, d = np.empty(self.n_rows, self._dtype), np.empty(self.n_rows, self._dtype)
         totals = np.empty(self.n_queries, self._dtype)
-        self._ranking.count(self._check(scores), c, d, totals, margin, method, self._n_threads)
+        self._ranking.count(self._check(scores, margin), c, d, totals, margin, str(method), self._n_threads)
         return Violations(c, d, totals.sum().item())
 
     def count_totals(self, scores: ArrayLike, *, method: Method = "auto", margin: float = 1.0) -> NDArray[Any]:
         """Count the violated pairs of every query, in a little more than half the time."""
         totals = np.empty(self.n_queries, self._dtype)
-        self._ranking.count_totals(self._check(scores), totals, margin, method, self._n_threads)
+        self._ranking.count_totals(self._check(scores, margin), totals, margin, str(method), self._n_threads)
         return totals
 
     def violated(self) -> ViolatedPairs:
         """Prepare for a loss, with working memory of its own."""
         return ViolatedPairs(CompiledPairs(self._ranking), self.n_rows, self.n_queries, self._n_threads)
 
-    def _check(self, scores: ArrayLike) -> NDArray[np.float64]:
+    def _check(self, scores: ArrayLike, margin: float) -> NDArray[np.float64]:
+        if np.isnan(margin):
+            raise ValueError("margin must be a number, got nan.")
         return check_vector(scores, "scores", self.n_rows)
 
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank.plots._axes import axes_or_new, last_step
+
 
 class ConvergenceDisplay:
     """Upper and lower bound of the optimum against the products with X.
@@ -46,7 +48,7 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator with a ``history_``
+        estimator : fitted estimator with a ``history_``, or a pipeline that ends with one
         ax : matplotlib Axes, optional
             A new figure by default.
 
@@ -54,6 +56,7 @@ class ConvergenceDisplay:
         -------
         display : ConvergenceDisplay
         """
+        estimator = last_step(estimator)
         check_is_fitted(estimator, "history_")
         return cls(estimator.history_).plot(ax=ax)
 
@@ -69,10 +72,7 @@ class ConvergenceDisplay:
         -------
         display : ConvergenceDisplay
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = axes_or_new(ax)
         history = self.history
         products, upper, lower = history["n_products"], history["upper_bound"], history["lower_bound"]
         (line,) = ax.plot(products, upper, marker="o", label="objective of the best solution")

@@ -1,0 +1,88 @@
+"""How cross-validation chose its alpha."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank.plots._axes import axes_or_new, last_step
+
+
+class PathDisplay:
+    """Concordance on held-out rows against alpha: the mean over folds, and one standard deviation.
+
+    Use :meth:`from_estimator` to create it.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+    scores : ndarray of shape (n_alphas, n_folds)
+        A fold without a comparable pair has NaN throughout, and is left out.
+    alpha : float
+        The one that was chosen.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelrank import RankSVMCV
+    >>> from kernelrank.plots import PathDisplay
+    >>> model = RankSVMCV(alphas=5, cv=3).fit(*load_diabetes(return_X_y=True))
+    >>> display = PathDisplay.from_estimator(model)
+    >>> display.ax_.get_xlabel()
+    'alpha'
+    """
+
+    def __init__(self, alphas: NDArray[np.float64], scores: NDArray[np.float64], alpha: float) -> None:
+        self.alphas, self.scores, self.alpha = alphas, scores, alpha
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Plot the scores that `estimator` found.
+
+        Parameters
+        ----------
+        estimator : fitted RankSVMCV, or a pipeline that ends with one
+        ax : matplotlib Axes, optional
+            A new figure by default.
+
+        Returns
+        -------
+        display : PathDisplay
+        """
+        estimator = last_step(estimator)
+        check_is_fitted(estimator, "scores_")
+        return cls(estimator.alphas_, estimator.scores_, estimator.alpha_).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw mean and deviation, and mark the alpha that was chosen.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+
+        Returns
+        -------
+        display : PathDisplay
+        """
+        ax = axes_or_new(ax)
+        scores = self.scores[:, ~np.isnan(self.scores).any(axis=0)]
+        mean, deviation = scores.mean(axis=1), scores.std(axis=1)
+        (line,) = ax.plot(self.alphas, mean, marker="o", label=f"mean of {scores.shape[1]} folds")
+        ax.fill_between(
+            self.alphas, mean - deviation, mean + deviation, alpha=0.15, color=line.get_color(), linewidth=0
+        )
+        ax.axvline(self.alpha, linestyle="--", color="0.5", label=f"chosen: {self.alpha:.3g}")
+        ax.set(xscale="log", xlabel="alpha", ylabel="concordance on held-out rows")
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
