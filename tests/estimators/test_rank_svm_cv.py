@@ -248,17 +248,16 @@ def test_not_converged_is_said_once_for_all_fits(rng):
     assert len(caught) == 1
 
 
-def test_positive_paths(rng):
+@both_losses
+def test_positive_paths(rng, loss):
     X, y = data(rng)
     X[:, 0] *= -1
-    model = RankSVMCV(ALPHAS, loss="squared_hinge", positive=True).fit(X, y)
+    model = RankSVMCV(ALPHAS, loss=loss, positive=True).fit(X, y)
     assert (model.coef_path_ >= 0).all()
     assert (model.coef_path_[:, 0] == 0).all()
-    for alpha, w in zip(ALPHAS, model.coef_path_, strict=True):
-        single = RankSVM(alpha, loss="squared_hinge", positive=True, tol=1e-8).fit(X, y)
-        np.testing.assert_allclose(w, single.coef_, atol=0.02)
-    with pytest.raises(ValueError, match="squared_hinge"):
-        RankSVMCV(positive=True).fit(X, y)
+    for alpha, w, gap in zip(ALPHAS, model.coef_path_, model.gaps_, strict=True):
+        single = RankSVM(alpha, loss=loss, positive=True, tol=1e-6).fit(X, y)
+        assert objective(X, y, w, alpha, loss) <= single.objective_ + gap + 1e-12
 
 
 def test_progress(rng, capsys):

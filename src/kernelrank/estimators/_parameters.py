@@ -32,5 +32,3 @@ def check_training_parameters(estimator: Any) -> None:
     check_positive(estimator, "tol")
     check_scalar(estimator.max_iter, "max_iter", Integral, min_val=1)
     check_choices(estimator, loss=("hinge", "squared_hinge"), query_weighting=("query", "pair"))
-    if estimator.positive and estimator.loss == "hinge":
-        raise ValueError("positive=True needs loss='squared_hinge'.")

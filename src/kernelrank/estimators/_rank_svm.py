@@ -48,8 +48,7 @@ class RankSVM(LinearRanker):
         With "query" the loss is averaged inside each query, then over the queries that have a
         comparable pair; with "pair" every comparable pair counts the same.
     positive : bool, default=False
-        Allow no negative coefficients: the score then never falls when a feature grows. For
-        ``loss="squared_hinge"``.
+        Allow no negative coefficients: the score then never falls when a feature grows.
     tol : float, default=1e-3
         When to stop. For the hinge, the certified gap; the objective of ``w = 0`` is 1, so it is
         relative to that. For the squared hinge, the norm of the gradient relative to that of

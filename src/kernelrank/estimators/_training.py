@@ -33,7 +33,7 @@ def make_solver(
 ) -> Solver:
     """Compose pairs, loss and products with X into the solver that suits the loss."""
     if loss == "hinge":
-        return Bundle(LinearOracle(products, PairwiseHinge(pairs, query_weighting)), start=start)
+        return Bundle(LinearOracle(products, PairwiseHinge(pairs, query_weighting)), positive=positive, start=start)
     smooth = SmoothLinearOracle(products, PairwiseSquaredHinge(pairs, query_weighting))
     return Newton(smooth, positive=positive, start=start)
 

@@ -9,13 +9,12 @@ symbol    meaning                                           here
 ========= ================================================= ==============
 a_k, b_k  a plane below R: R(w) >= a_k . w + b_k            ``Cuts``
 R_t       the greatest of the planes, the model of R
-w_t       the minimiser of R_t(w) + alpha ||w||^2            ``model_w``
+w_t       the minimiser of R_t(w) + alpha ||w||^2            ``model.w``
 w_b       the best solution seen                            ``best.w``
 eps_t     J(w_b) - J_t(w_t), the certificate                ``gap``
 ========= ================================================= ==============
 
-The model is minimised in the dual, over the simplex: ``D(u) = b.u - ||A u||^2 / (4 alpha)``,
-``w_t = -A u / (2 alpha)``; every D(u) is a lower bound of the optimum.
+The model is minimised in the dual, ``_model.py``; every dual value is a lower bound of the optimum.
 
 The paper evaluates R at w_t and takes the next plane there. With a line search (its future
 work; Franc and Sonnenburg 2009 for classification) the best solution moves to the minimum on
@@ -32,15 +31,15 @@ from numpy.typing import NDArray
 
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
-from kernelrank.solvers._line_search import Iterate, Ray, extrapolate, search
-from kernelrank.solvers._oracle import Oracle, finite, quiet
+from kernelrank.solvers._line_search import Iterate, Ray, extrapolate, longest_step, search
+from kernelrank.solvers._model import minimize_model
+from kernelrank.solvers._oracle import Oracle, quiet
 from kernelrank.solvers._result import Log, Report, Result
-from kernelrank.solvers._simplex_qp import solve_simplex_qp
 
 Vector = NDArray[np.float64]
 
 _LINE_TOLERANCE = 1e-3  # of the gap: less is not worth an evaluation
-_QP_ACCURACY = 0.01  # of tol
+_MODEL_ACCURACY = 0.01  # of tol
 
 
 class Bundle:
@@ -53,6 +52,8 @@ class Bundle:
     ----------
     oracle : Oracle
         The risk R.
+    positive : bool
+        Whether to minimise over w >= 0.
     start : ndarray, optional
         A solution to start from, if it is better than zero.
     line_search : bool
@@ -62,9 +63,16 @@ class Bundle:
     """
 
     def __init__(
-        self, oracle: Oracle, *, start: Vector | None = None, line_search: bool = True, most_cuts: int = 200
+        self,
+        oracle: Oracle,
+        *,
+        positive: bool = False,
+        start: Vector | None = None,
+        line_search: bool = True,
+        most_cuts: int = 200,
     ) -> None:
-        self._oracle, self._line_search, self._began = oracle, line_search, time.perf_counter()
+        self._oracle, self._positive, self._line_search = oracle, positive, line_search
+        self._began = time.perf_counter()
         self._cuts = Cuts(oracle.n_features, most_cuts)
         self._step = 1.0  # the last step taken
         self._before: Iterate | None = None  # the solution for the last alpha but one
@@ -72,7 +80,7 @@ class Bundle:
             self._best = self._zero()
             self._value_at_zero = self._best.risk.value
             if start is not None:
-                w = start.astype(np.float64)
+                w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 scores = oracle.scores(w)
                 self._best = Iterate(w, scores, oracle.risk(scores))
         self._plane: Risk | None = self._best.risk  # to be added to the cuts
@@ -120,20 +128,18 @@ class Bundle:
             if self._plane is not None and (iteration > 0 or cuts.size == 1):
                 cuts.add(oracle.subgradient(self._plane.g), self._plane.offset)
                 self._plane = None
-            program = solve_simplex_qp(finite(cuts.gram / (2 * alpha)), cuts.offsets, _QP_ACCURACY * tol)
-            cuts.u = program.u
-            combined = cuts.combine(program.u)
-            # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
-            lower = max(lower, float(cuts.offsets @ program.u - combined @ combined / (4 * alpha)))
+            model = minimize_model(cuts, alpha, _MODEL_ACCURACY * tol, positive=self._positive)
+            cuts.u = model.u
+            lower = max(lower, model.value)
             best = self._best
             gap = best.objective(alpha) - lower
             log.add(best.objective(alpha), lower)
             # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take.
-            converged = gap <= tol and bool(best.w.any() or not combined.any())
+            converged = gap <= tol and bool(best.w.any() or not model.w.any())
             if converged or iteration == max_iter - 1:
                 break
             if self._plane is None:
-                self._advance(combined / (-2 * alpha), alpha, gap)
+                self._advance(model.w, alpha, gap)
         return Result(best.w, best.scores, best.objective(alpha), lower, converged, log.history())
 
     def _extrapolate(self, alpha: float) -> None:
@@ -142,8 +148,9 @@ class Bundle:
         self._before = best
         if before is None:
             return
-        ray = Ray(self._oracle, alpha, best, best.w - before.w, best.scores - before.scores)
-        if ray.origin.slope < 0:
+        delta = best.w - before.w
+        ray = Ray(self._oracle, alpha, best, delta, best.scores - before.scores)
+        if ray.origin.slope < 0 and (not self._positive or longest_step(best.w, delta) >= 1.0):
             found = extrapolate(ray)
             if found.value < ray.origin.value:
                 self._best, self._plane = ray.move(found), found.risk
@@ -159,7 +166,9 @@ class Bundle:
             return
         scores -= best.scores  # from here on the scores of the direction
         ray = Ray(oracle, alpha, best, w - best.w, scores)
-        found, beyond = search(ray, self._step, _LINE_TOLERANCE * gap)
+        # Between two solutions that are not negative none is, but beyond the second some are.
+        longest = 1.0 if self._positive else np.inf
+        found, beyond = search(ray, self._step, _LINE_TOLERANCE * gap, longest)
         self._best, self._plane, self._step = ray.move(found), beyond.risk, found.t
 
     def _zero(self) -> Iterate:

@@ -41,6 +41,11 @@ class Cuts:
         """Inner products of the slopes."""
         return self._gram[: self.size, : self.size]
 
+    def gram_of(self, features: NDArray[np.bool_]) -> Vector:
+        """Inner products of the slopes over some of the features: O(size^2 * n_features)."""
+        slopes = self._a[: self.size, features]
+        return slopes @ slopes.T
+
     def combine(self, u: Vector) -> Vector:
         """Sum of u[k] * a[k]."""
         return u @ self._a[: self.size]

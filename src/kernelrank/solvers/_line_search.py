@@ -96,7 +96,13 @@ class Ray:
         return Point(t, value, slope, risk)
 
 
-def search(ray: Ray, guess: float, tolerance: float) -> tuple[Point, Point]:
+def longest_step(w: Vector, delta: Vector) -> float:
+    """Return the largest t for which ``w + t * delta`` is not negative."""
+    falling = delta < 0
+    return float(np.min(w[falling] / -delta[falling], initial=np.inf))
+
+
+def search(ray: Ray, guess: float, tolerance: float, longest: float = np.inf) -> tuple[Point, Point]:
     """Find a point near the minimum, never above the origin, and one just beyond the minimum.
 
     The search ends when the tangents show that what is left to gain is within `tolerance`, or
@@ -115,7 +121,9 @@ def search(ray: Ray, guess: float, tolerance: float) -> tuple[Point, Point]:
         side_before, side = side, -1 if point.slope < 0 else 1
         low, high = (point, high) if side < 0 else (low, point)
         if high is None:
-            t *= _GROWTH
+            if t >= longest:
+                break
+            t = min(_GROWTH * t, longest)
             continue
         width, bend = high.t - low.t, high.slope - low.slope
         # Where the two tangents meet, and how low phi could be there.

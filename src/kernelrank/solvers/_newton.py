@@ -34,7 +34,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.solvers._line_search import Iterate, Ray, extrapolate, search_smooth
+from kernelrank.solvers._line_search import Iterate, Ray, extrapolate, longest_step, search_smooth
 from kernelrank.solvers._oracle import SmoothOracle, quiet
 from kernelrank.solvers._result import Log, Report, Result
 
@@ -132,8 +132,7 @@ class Newton:
         if before is None:
             return
         delta = at.w - before.w
-        falling = delta < 0
-        longest = float(np.min(at.w[falling] / -delta[falling], initial=np.inf)) if self._positive else np.inf
+        longest = longest_step(at.w, delta) if self._positive else np.inf
         slope = float((self._slope + 2 * alpha * at.w) @ delta)
         ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores, slope)
         if slope < 0 and longest >= 1.0:

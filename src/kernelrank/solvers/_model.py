@@ -1,0 +1,94 @@
+r"""The piecewise linear model of a risk, minimised together with a squared norm.
+
+    minimise  max_k (a_k . w + b_k) + alpha ||w||^2    over all w, or over w >= 0
+
+by its dual, ``maximise D(u)`` over the simplex. With A the matrix whose columns are the a_k,
+
+    D(u) = b . u - ||A u||^2 / (4 alpha),       w = -A u / (2 alpha)                    over all w,
+    D(u) = b . u - ||(-A u)_+||^2 / (4 alpha),  w = (-A u)_+ / (2 alpha)                over w >= 0.
+
+The first is a quadratic program. The second is one wherever the same features are positive:
+Newton's method solves the program of the features that are positive now, goes towards its
+solution as long as D grows, and looks again. Every D(u) is a lower bound, wherever it ends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.solvers._cuts import Cuts
+from kernelrank.solvers._oracle import finite
+from kernelrank.solvers._simplex_qp import solve_simplex_qp
+
+Vector = NDArray[np.float64]
+
+_MOST_PROGRAMS = 30
+_MOST_SECANTS = 50
+_FLAT = 1e-3  # a slope compared with the first
+_STEP_ACCURACY = 0.1  # of the accuracy asked for
+
+
+class ModelSolution(NamedTuple):
+    """A point of the simplex, its dual value, and the w that belongs to it."""
+
+    u: Vector
+    value: float
+    w: Vector
+
+
+def minimize_model(cuts: Cuts, alpha: float, accuracy: float, *, positive: bool = False) -> ModelSolution:
+    """Maximise D to within `accuracy`, if the small programs can be solved as well as that."""
+    if not positive:
+        program = solve_simplex_qp(finite(cuts.gram / (2 * alpha)), cuts.offsets, accuracy)
+        return _evaluate(cuts, alpha, program.u, positive)
+    best = _evaluate(cuts, alpha, cuts.u, positive)
+    for _ in range(_MOST_PROGRAMS):
+        program = solve_simplex_qp(finite(cuts.gram_of(best.w > 0) / (2 * alpha)), cuts.offsets, accuracy)
+        found = _ascend(cuts, alpha, best, program.u - best.u)
+        grown = found.value - best.value
+        best = found
+        if grown <= _STEP_ACCURACY * accuracy:
+            break
+    return best
+
+
+def _ascend(cuts: Cuts, alpha: float, start: ModelSolution, direction: Vector) -> ModelSolution:
+    """Go where D is greatest between u and u + direction, or nearly so.
+
+    The slope of D falls along the way, and is linear from one feature that changes its sign to the next.
+    """
+    slope_of_u, slope_of_direction = cuts.combine(start.u), cuts.combine(direction)
+    gain = float(cuts.offsets @ direction)
+
+    def derivative(t: float) -> float:
+        positive = np.maximum(-(slope_of_u + t * slope_of_direction), 0.0)
+        return gain + float(positive @ slope_of_direction) / (2 * alpha)
+
+    low, high, t = 0.0, 1.0, 1.0
+    at_low, at_high = derivative(low), derivative(high)
+    first = at_low
+    for _ in range(_MOST_SECANTS):
+        if not at_high < 0 < at_low:
+            break
+        t = low + (high - low) * at_low / (at_low - at_high)
+        at_t = derivative(t)
+        if abs(at_t) <= _FLAT * first:
+            break
+        # The side that stays counts half, or it might stay for ever.
+        if at_t > 0:
+            low, at_low, at_high = t, at_t, at_high / 2
+        else:
+            high, at_high, at_low = t, at_t, at_low / 2
+    found = _evaluate(cuts, alpha, start.u + t * direction, positive=True)
+    return found if found.value > start.value else start
+
+
+def _evaluate(cuts: Cuts, alpha: float, u: Vector, positive: bool) -> ModelSolution:
+    # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
+    slope = cuts.combine(u)
+    if positive:
+        slope = np.minimum(slope, 0.0)
+    return ModelSolution(u, float(cuts.offsets @ u - slope @ slope / (4 * alpha)), slope / (-2 * alpha))
