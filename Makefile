@@ -42,13 +42,13 @@ bench: $(VENV)/built
 bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.run
 
-## The counting tests under the address and undefined-behaviour sanitizers.
+## The tests of the compiled core under the address and undefined-behaviour sanitizers.
 sanitize: $(VENV)/built
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DKERNELRANK_SANITIZE=ON \
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
 	$(BIN)/cmake --build build/sanitize
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/solvers/test_products.py -m "not slow"
+	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/losses tests/solvers/test_products.py -m "not slow"
 
 clean:
 	rm -rf build $(VENV) $(PEERS) dist

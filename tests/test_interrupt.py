@@ -12,7 +12,7 @@ import pytest
 COMMON = """
 import signal, sys, time
 import numpy as np
-from kernelrank import RankSVM
+from kernelrank import RankSVM, RankSVMCV
 from kernelrank.pairs import UtilityPairs
 signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
@@ -65,16 +65,41 @@ def test_a_million_levels_are_cut_short():
     assert seconds_to_return(script) < 1
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_fit_is_cut_short_and_can_be_repeated(sparse):
+def test_a_fit_is_cut_short_and_can_be_repeated(sparse, loss):
     script = f"""
     import scipy.sparse as sp
     X = rng.normal(size=(200_000, 20))
     y = X @ rng.normal(size=20) + rng.normal(size=200_000)
     X = sp.csr_array(X) if {sparse} else X
-    model = RankSVM(alpha=1e-7, tol=1e-12, max_iter=10**6)
+    model = RankSVM(alpha=1e-7, tol=1e-12, max_iter=10**6, loss="{loss}")
     interrupted(lambda: model.fit(X, y))
     print("works" if model.set_params(alpha=0.1, tol=1e-3).fit(X, y).gap_ <= 1e-3 else "broken")
+    """
+    assert seconds_to_return(script) < 1
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_fit_to_preferences_is_cut_short(loss):
+    script = f"""
+    X = rng.normal(size=(100_000, 5))
+    pairs = rng.permuted(np.tile(np.arange(100_000), (2, 40)), axis=1).T
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    model = RankSVM(loss="{loss}")
+    interrupted(lambda: model.fit_pairs(X, pairs))
+    print("works" if model.fit_pairs(X, pairs[:100]).n_pairs_ == 100 else "broken")
+    """
+    assert seconds_to_return(script) < 1
+
+
+def test_a_path_is_cut_short():
+    script = """
+    X = rng.normal(size=(50_000, 20))
+    y = X @ rng.normal(size=20) + rng.normal(size=50_000)
+    model = RankSVMCV()
+    interrupted(lambda: model.fit(X, y))
+    print("works" if RankSVMCV(2, cv=2).fit(X, y).gap_ <= 1e-3 else "broken")
     """
     assert seconds_to_return(script) < 1
 
