@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def _pairs(y, qid, weights):
+def comparable_pairs(y, qid, weights):
     """Matrix of w[i] * w[j] where y[i] < y[j] in the same query, else 0; integers without weights."""
     y = np.asarray(y, dtype=float)
     query = query_numbers(qid, len(y))
@@ -19,11 +19,28 @@ def query_numbers(qid, n_rows):
     return np.array([numbers.setdefault(each, len(numbers)) for each in ([0] * n_rows if qid is None else qid)], int)
 
 
+def _differences(scores):
+    """Matrix of p[i] - p[j]."""
+    p = np.asarray(scores, dtype=float)
+    return p[:, None] - p[None, :]
+
+
+def violated_pairs(y, scores, qid=None, weights=None, margin=1.0):
+    """Matrix of w[i] * w[j] where y[i] < y[j] and the scores violate that, else 0."""
+    p = np.asarray(scores, dtype=float)
+    return np.where(p[None, :] < p[:, None] + margin, comparable_pairs(y, qid, weights), 0)
+
+
 def count_violations(y, scores, qid=None, weights=None, margin=1.0):
     """Return (c, d): violated pairs in which a row is the lower one, and the higher one."""
-    p = np.asarray(scores, dtype=float)
-    violated = np.where(p[None, :] < p[:, None] + margin, _pairs(y, qid, weights), 0)  # [i, j]: y[i] < y[j]
+    violated = violated_pairs(y, scores, qid, weights, margin)
     return violated.sum(axis=1), violated.sum(axis=0)
+
+
+def laplacian(pairs):
+    """Matrix L of a weighted graph: v . L v is the sum of pairs[i, j] * (v[i] - v[j])^2."""
+    edges = pairs + pairs.T
+    return np.diag(edges.sum(axis=1)) - edges
 
 
 def count_violations_of_levels(y, scores, margin=1.0):
@@ -38,21 +55,45 @@ def count_violations_of_levels(y, scores, margin=1.0):
     return c, d
 
 
-def _mean_over_pairs(values, y, qid, weights, query_weighting):
-    """Average a matrix of values of pairs, by "pair", or by "query" over the queries that have a pair."""
-    pairs = _pairs(y, qid, weights)
-    values = np.where(pairs > 0, values, 0.0) * pairs
+def shares(y, qid=None, weights=None, query_weighting="query"):
+    """Matrix of what each pair counts in the average, by "pair", or by "query" over the queries that have a pair."""
+    pairs = comparable_pairs(y, qid, weights).astype(float)
     if query_weighting == "pair":
-        return values.sum() / pairs.sum()
+        return pairs / pairs.sum()
     query = query_numbers(qid, len(pairs))
-    sums = [(values[query == q].sum(), pairs[query == q].sum()) for q in np.unique(query)]
-    return np.mean([value / total for value, total in sums if total > 0])
+    totals = [pairs[query == q].sum() for q in np.unique(query)]
+    for q, total in enumerate(totals):
+        if total > 0:
+            pairs[query == q] /= total * np.count_nonzero(totals)
+    return pairs
+
+
+def _mean_over_pairs(values, *data):
+    """Average a matrix of values of pairs."""
+    weights = shares(*data)
+    return (np.where(weights > 0, values, 0.0) * weights).sum()
 
 
 def pairwise_hinge(y, scores, qid=None, weights=None, query_weighting="query"):
     """Return the mean of max(0, 1 + p[i] - p[j]) over the pairs with y[i] < y[j]."""
-    p = np.asarray(scores, dtype=float)
-    return _mean_over_pairs(np.maximum(0.0, 1.0 + p[:, None] - p[None, :]), y, qid, weights, query_weighting)
+    return _mean_over_pairs(np.maximum(0.0, 1.0 + _differences(scores)), y, qid, weights, query_weighting)
+
+
+def pairwise_squared_hinge(y, scores, qid=None, weights=None, query_weighting="query"):
+    """Return the mean of max(0, 1 + p[i] - p[j])^2 over the pairs with y[i] < y[j]."""
+    return _mean_over_pairs(np.maximum(0.0, 1.0 + _differences(scores)) ** 2, y, qid, weights, query_weighting)
+
+
+def squared_hinge_gradient(y, scores, qid=None, weights=None, query_weighting="query"):
+    """Return the derivative of `pairwise_squared_hinge` by the scores, pair by pair: up for i, down for j."""
+    slopes = 2 * np.maximum(0.0, 1.0 + _differences(scores)) * shares(y, qid, weights, query_weighting)
+    return slopes.sum(axis=1) - slopes.sum(axis=0)
+
+
+def squared_hinge_curvature(y, scores, qid=None, weights=None, query_weighting="query"):
+    """Return the matrix of second derivatives of `pairwise_squared_hinge`."""
+    violated = violated_pairs(y, scores, qid) > 0
+    return 2 * laplacian(np.where(violated, shares(y, qid, weights, query_weighting), 0.0))
 
 
 def concordance(y, scores, qid=None, weights=None, ties=0.5):

@@ -4,7 +4,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelrank import RankSVM, RankSVMCV
 
-
 # Where a path of cutting planes ends inside its tolerance depends on the last bit of the weights.
 WITHIN_THE_GAP = {
     "check_sample_weight_equivalence_on_dense_data": "both solutions are right within the certified gap",

@@ -1,4 +1,3 @@
-import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -6,7 +5,7 @@ from sklearn.exceptions import NotFittedError
 from kernelrank import RankSVM
 from kernelrank.plots import ConvergenceDisplay
 
-mpl.use("Agg")
+pytest.importorskip("matplotlib").use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
