@@ -34,7 +34,7 @@ void Preferences::count(std::span<const double> scores, const double* scale, dou
   std::fill_n(violations, n_queries_, 0.0);
   std::fill_n(inner, n_queries_, 0.0);
   over_edges(cancel, [&](std::size_t e, std::size_t winner, std::size_t loser, std::size_t query, double weight) {
-    if (!(scores[winner] < scores[loser] + 1.0)) return;
+    if (scores[winner] >= scores[loser] + 1.0) return;  // NaN goes on, and shows
     violated_[e] = 1;
     violations[query] += weight;
     inner[query] += weight * (scores[loser] - scores[winner]);

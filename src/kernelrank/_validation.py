@@ -13,7 +13,7 @@ from kernelrank.exceptions import NoComparablePairsError
 QID_COLUMN = "qid"
 
 
-def check_vector(values: ArrayLike, name: str, n_rows: int | None = None) -> NDArray[np.float64]:
+def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: str = "rows") -> NDArray[np.float64]:
     """Return `values` as a finite, contiguous float64 vector, of length `n_rows` if given."""
     vector = np.asarray(values)
     if vector.ndim == 2 and vector.shape[1] == 1:
@@ -29,18 +29,20 @@ def check_vector(values: ArrayLike, name: str, n_rows: int | None = None) -> NDA
             vector, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0, input_name=name, copy=False
         )
     if n_rows is not None and len(vector) != n_rows:
-        raise ValueError(f"{name} has {len(vector)} elements, but there are {n_rows} rows.")
+        raise ValueError(f"{name} has {len(vector)} elements, but there are {n_rows} {of}.")
     return np.require(vector, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
-def check_weights(weights: ArrayLike | None, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64] | None:
+def check_weights(
+    weights: ArrayLike | None, n_rows: int, name: str = "sample_weight", of: str = "rows"
+) -> NDArray[np.float64] | None:
     """Return weights that are finite and not negative, or None."""
     if weights is None:
         return None
     vector = np.asarray(weights)
     if vector.ndim > 1:
-        raise ValueError(f"{name} must have one element a row (a 1D array), got shape {vector.shape}.")
-    vector = check_vector(np.full(n_rows, vector) if vector.ndim == 0 else vector, name, n_rows)
+        raise ValueError(f"{name} must be a 1D array, one element for each of the {of}, got shape {vector.shape}.")
+    vector = check_vector(np.full(n_rows, vector) if vector.ndim == 0 else vector, name, n_rows, of)
     if (vector < 0).any():
         raise ValueError(f"{name} must not be negative.")
     if n_rows and not vector.any():

@@ -194,3 +194,11 @@ def test_wrong_features_are_refused(rng, loss):
         make(loss).fit_pairs(X, [[0, 1]])
     with pytest.raises(ValueError, match="0 feature"):
         make(loss).fit_pairs(X[:, :0], [[0, 1]])
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e-320])
+def test_the_scale_of_pair_weights_does_not_matter(rng, loss, scale):
+    X, y = data(rng)
+    pairs = np.argwhere(y[:, None] > y)[::10]
+    scaled = RankSVM(loss=loss).fit_pairs(X, pairs, weight=np.full(len(pairs), scale))
+    np.testing.assert_allclose(scaled.coef_, RankSVM(loss=loss).fit_pairs(X, pairs).coef_, rtol=1e-6)

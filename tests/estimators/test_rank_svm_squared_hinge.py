@@ -1,5 +1,7 @@
 """RankSVM with the squared hinge, and what both losses promise alike."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -342,3 +344,39 @@ def test_verbose_prints_the_bounds(rng, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == model.n_iter_
     assert all("objective" in line and "lower bound" in line and "gap" in line for line in lines)
+
+
+def test_the_certificate_of_far_features():
+    rng = np.random.default_rng(0)
+    for far in (1e4, 1e6):
+        x = np.repeat(np.arange(50), 4) * far + rng.uniform(-0.5, 0.5, 200)
+        y = x + 0.2 * rng.normal(size=200)
+        for alpha in (1e-3, 1e-6):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model = RankSVM(alpha, loss="squared_hinge", tol=1e-12).fit(x[:, None], y)
+            true = pairwise_squared_hinge(y, x * model.coef_) + alpha * model.coef_ @ model.coef_
+            assert model.objective_ == pytest.approx(true, rel=1e-14 * 50 * far)
+            assert model.gap_ >= -1e-14 * 50 * far
+            assert model.objective_ - model.gap_ <= true + 1e-14 * 50 * far
+
+
+@pytest.mark.parametrize("tol", [1.0, 2.0])
+def test_a_loose_tolerance_still_orders(rng, tol):
+    X, y = data(rng)
+    assert RankSVM(loss="squared_hinge", tol=tol).fit(X, y).score(X, y) > 0.7
+
+
+def test_underflow_is_not_called_converged(rng):
+    X, y = data(rng)
+    with pytest.warns(ConvergenceWarning):
+        RankSVM(loss="squared_hinge").fit(X * 1e-200, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("alpha", [1e170, 1e200, 1e300])
+def test_a_huge_alpha(rng, alpha):
+    X, y = data(rng)
+    model = RankSVM(alpha, loss="squared_hinge").fit(X, y)
+    assert model.objective_ == pytest.approx(1, abs=1e-12)
+    assert np.isfinite(model.gap_)

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.losses import PairwiseSquaredHinge
+from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
 from kernelrank.pairs import UtilityPairs
 
 both_weightings = pytest.mark.parametrize("query_weighting", ["query", "pair"])
@@ -159,13 +159,14 @@ def test_a_large_offset_loses_no_digits(rng, n_levels, offset, weighted):
     np.testing.assert_allclose(loss.curvature(q), H @ q, rtol=0, atol=1e-15)
 
 
-def test_an_exact_offset_changes_no_bit(rng):
+def test_an_exact_offset_changes_nothing(rng):
     data = make_data(rng)
     scores = np.round(data.scores * 2**10) / 2**10
     loss = data.loss()
     expected, found = loss(scores), loss(scores + 2.0**30 * (data.qid - 3))
-    assert (found.value, found.offset) == (expected.value, expected.offset)
-    np.testing.assert_array_equal(found.g, expected.g)
+    assert found.value == pytest.approx(expected.value, rel=1e-14)
+    assert found.offset == pytest.approx(expected.offset, rel=1e-13)
+    np.testing.assert_allclose(found.g, expected.g, rtol=1e-13, atol=1e-17)
 
 
 @both_weightings
@@ -250,3 +251,14 @@ def test_scores_that_are_not_finite_break_nothing(rng, m, bad):
     loss(scores)
     assert not np.isfinite(loss(np.full(m, bad)).value)
     assert loss(np.zeros(m)).value == 1
+
+
+@pytest.mark.parametrize("spread", [1e4, 1e6, 1e8])
+@pytest.mark.parametrize("loss", [PairwiseHinge, PairwiseSquaredHinge])
+def test_far_scores_lose_no_digits(rng, spread, loss):
+    """What rounding the scores would do anyway is eps * spread."""
+    p = np.repeat(rng.uniform(0, spread, 50), 4) + rng.uniform(-0.5, 0.5, 200)
+    y = np.argsort(np.argsort(p))
+    hinge = np.where(y[:, None] < y, np.maximum(0, 1 + p[:, None] - p), 0)
+    expected = (hinge ** (1 if loss is PairwiseHinge else 2)).sum() / (200 * 199 / 2)
+    assert loss(UtilityPairs(y))(p).value == pytest.approx(expected, rel=1e-14 * spread)

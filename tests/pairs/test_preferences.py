@@ -323,7 +323,7 @@ def test_no_preference_is_an_error(pairs):
         ([1, np.inf], "weight contains infinity"),
         ([1, 1, 1], "weight has 3 elements"),
         ([1], "weight has 1 elements"),
-        ([[1, 1]], "weight must have one element a row"),
+        ([[1, 1]], "weight must be a 1D array, one element for each of the pairs"),
         (["a", "b"], "weight must hold numbers"),
     ],
 )
@@ -348,3 +348,9 @@ def test_wrong_queries_are_refused():
         PreferencePairs([[0, 1]], 3, qid=[1, 1])
     with pytest.raises(ValueError, match="qid contains"):
         PreferencePairs([[0, 1]], 3, qid=[1, 1, None])
+
+
+@pytest.mark.parametrize("loss", [PairwiseHinge, PairwiseSquaredHinge])
+def test_scores_that_are_no_numbers_are_not_satisfied(loss):
+    preferences = PreferencePairs([[0, 1], [1, 0], [1, 2], [2, 1]], 3)
+    assert np.isnan(loss(preferences)(np.full(3, np.nan)).value)

@@ -112,3 +112,12 @@ def test_a_ray_is_the_objective_on_a_line(rng):
         assert moved.objective(alpha) == pytest.approx(objective(t), rel=1e-12)
     assert oracle.n_products == 0
     assert oracle.n_evaluations == 4
+
+
+@pytest.mark.parametrize(("at", "steepness"), [(0.9, 50), (0.067, 1e5), (0.5, 1e3), (0.5, 1e6)])
+def test_the_smooth_search_does_not_stall(at, steepness):
+    line = bend(at, steepness)
+    point = search_smooth(line)
+    assert point.value <= line.origin.value
+    assert point.t == pytest.approx(at, rel=1e-2)
+    assert steepness > 1e5 or abs(point.slope) <= -0.5 * line.origin.slope

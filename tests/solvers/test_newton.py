@@ -362,7 +362,7 @@ def test_features_too_large_for_float64_are_a_clear_error(rng, scale, positive):
             Newton(make_oracle(storage(X * scale), y), positive=positive).minimize(1e-3)
 
 
-@pytest.mark.parametrize("alpha", [1e-20, 1e-100])
+@pytest.mark.parametrize("alpha", [1e-20, 1e-100, 1e-160, 1e-200, 1e-300])
 def test_a_tiny_alpha_gives_a_certified_answer(rng, alpha):
     X, y = problem(rng)
     result = Newton(make_oracle(X, y)).minimize(alpha)
@@ -459,3 +459,38 @@ def test_the_preconditioner_knows_what_it_learnt(rng):
             assert v @ inverse(v) > 0
     some = np.arange(8) < 5
     np.testing.assert_array_equal(preconditioner.at(alpha, some)(np.where(some, v, 0.0))[~some], 0.0)
+
+
+def test_upper_bounds_do_not_rise_at_tiny_alphas():
+    rng = np.random.default_rng(2318)
+    m, n = int(rng.integers(4, 30)), int(rng.integers(1, 6))
+    X = rng.normal(size=(m, n)) if rng.random() < 0.5 else rng.integers(-3, 4, (m, n)).astype(float)
+    y = X @ rng.normal(size=n) + rng.choice([0, 0.5]) * rng.normal(size=m)
+    history = Newton(make_oracle(X, y)).minimize(1e-9, tol=1e-6).history
+    assert (np.diff(history["upper_bound"]) <= 0).all()
+
+
+def test_positive_converges_as_fast_as_free():
+    rng = np.random.RandomState(42)  # scikit-learn's check of sample weights
+    X, y, weights = rng.rand(15, 30), rng.randint(0, 3, size=15), rng.randint(0, 5, size=15)
+    X, y = X.repeat(weights, axis=0), y.repeat(weights)
+    free, positive = (Newton(make_oracle(X, y), positive=each) for each in (False, True))
+    assert positive.minimize(1e-3, tol=1e-3).n_iter <= 5 * free.minimize(1e-3, tol=1e-3).n_iter
+
+
+@pytest.mark.parametrize("seed", [23, 79, 97, 160, 353])
+def test_positive_converges(seed):
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(5, 200)), int(rng.integers(2, 40))
+    X = rng.normal(size=(m, n))
+    if rng.random() < 0.5:
+        X = rng.integers(-2, 3, (m, n)).astype(float)
+    if rng.random() < 0.4:
+        X = X @ rng.normal(size=(n, n))
+    y = X @ rng.normal(size=n) + rng.choice([0, 0.5, 3]) * rng.normal(size=m)
+    if rng.random() < 0.5:
+        y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    alpha = 10.0 ** rng.uniform(-7, 0)
+    result = Newton(make_oracle(X, y), positive=True).minimize(alpha, tol=1e-6)
+    assert result.converged
+    assert result.n_iter < 100

@@ -209,8 +209,11 @@ class RankSVM(LinearRanker):
         """
         self._check_parameters()
         X, qid, noted = self._check_rows(X, qid)
-        preferences = PreferencePairs(pairs, X.shape[0], weight=weight, qid=qid)
-        return self._train(X, preferences, noted, n_pairs_=preferences.n_pairs, _fitted_with_queries=qid is not None)
+        pairs = np.asarray(pairs)
+        weights, unit = scale_weights(check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs"))
+        preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=qid)
+        n_pairs = preferences.n_pairs if weights is None else preferences.n_pairs * unit
+        return self._train(X, preferences, noted, n_pairs_=n_pairs, _fitted_with_queries=qid is not None)
 
     def _train(self, X: Any, pairs: Pairs, noted: dict[str, Any], **attributes: Any) -> Self:
         with single_threaded_blas:

@@ -79,7 +79,7 @@ class RankSVMCV(LinearRanker):
     Notes
     -----
     The folds are trained on X itself, never on a copy of its rows: held-out rows take part in
-    products, but in no pair. Memory beyond X: about 150 bytes a row, whatever the number of folds,
+    products, but in no pair. Memory beyond X: about 170 bytes a row, whatever the number of folds,
     and vectors of features as for :class:`RankSVM`.
 
     Examples

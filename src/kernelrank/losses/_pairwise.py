@@ -13,6 +13,8 @@ from kernelrank.pairs import Pairs
 Vector = NDArray[np.float64]
 QueryWeighting = Literal["query", "pair"]
 
+_WIDE = 64.0  # scores further apart lose more than three digits to the square of that
+
 
 class Risk(NamedTuple):
     """A loss at one score vector p, and the plane that touches it there.
@@ -127,10 +129,26 @@ class PairwiseSquaredHinge(_PairwiseLoss):
     def __call__(self, scores: Vector) -> Risk:
         """Evaluate the loss; `curvature` then refers to these scores."""
         g, violations, inner = self._violated.count(scores, self._scale)
-        _, square = self._violated.multiply(scores, self._scale, add_to=g)
+        quadratic = self._add_laplacian(scores, g)
         g *= 2.0
-        constant, quadratic = float(self._scale @ violations), float(self._scale @ square)
+        constant = float(self._scale @ violations)
         return Risk(constant + 2.0 * float(self._scale @ inner) + quadratic, constant - quadratic, g)
+
+    def _add_laplacian(self, scores: Vector, g: Vector) -> float:
+        """Add L p / N to g, and return p . L p / N."""
+        with np.errstate(invalid="ignore"):  # whoever has infinite scores will see it
+            wide = _WIDE < np.ptp(scores) < np.inf
+        if not wide:
+            _, square = self._violated.multiply(scores, self._scale, add_to=g)
+            return float(self._scale @ square)
+        # Violated pairs may be close together and far from the others: their differences would drown. Sums of
+        # whole numbers are exact, and those of the rest are small.
+        whole = np.rint(scores)
+        rest = scores - whole
+        product, square = self._violated.multiply(whole, self._scale)
+        g += product
+        _, square_of_rest = self._violated.multiply(rest, self._scale, add_to=g)
+        return float(self._scale @ (square + square_of_rest)) + 2.0 * float(rest @ product)
 
     def curvature(self, q: Vector) -> Vector:
         """Product of the second derivative, at the scores evaluated last, with q."""

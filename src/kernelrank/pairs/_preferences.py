@@ -58,7 +58,7 @@ class PreferencePairs:
         codes, self.n_queries = encode_queries(qid, n_rows)
         queries = None if codes is None else _queries_of(edges, codes)
         self.n_rows = n_rows
-        weights = check_weights(weight, len(edges), "weight")
+        weights = check_weights(weight, len(edges), "weight", of="pairs")
         winners, losers = (np.ascontiguousarray(edges[:, side], dtype=np.int32) for side in (0, 1))
         self._arguments = (winners, losers, queries, weights, n_rows, self.n_queries)
         numbers = np.zeros(len(edges), np.int32) if queries is None else queries

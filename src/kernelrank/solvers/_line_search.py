@@ -22,6 +22,7 @@ from kernelrank.solvers._oracle import Oracle
 Vector = NDArray[np.float64]
 
 _MOST_EVALUATIONS = 12
+_MOST_SMOOTH_EVALUATIONS = 40  # slopes of a squared hinge may change a lot within a short way
 _SHARE_OF_DECREASE = 0.3  # what is left to gain on the line, compared with what was gained
 _SHORTEST_GUESS = 0.02
 _GROWTH = 3.0
@@ -142,26 +143,30 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     """Find a point that is lower than the origin and where the slope is at most half of what it was there.
 
     Starts with the whole step, as Newton's method wants. The point returned is the one
-    evaluated last, so that second derivatives are at hand there.
+    evaluated last, so that second derivatives are at hand there. If float64 finds none that
+    is lower, it is the origin.
     """
-    low, high, origin, point = ray.origin, None, ray.origin, ray.at(1.0)
-    for _ in range(_MOST_EVALUATIONS):
+    origin = ray.origin
+    low, high, point = origin, None, ray.at(1.0)
+    low_slope, high_slope = origin.slope, np.inf
+    for _ in range(_MOST_SMOOTH_EVALUATIONS):
         if abs(point.slope) <= -_SHARE_OF_SLOPE * origin.slope and point.value <= origin.value:
-            break
+            return point
+        # The end of the interval that stays counts half, or it might stay for ever.
         if point.slope < 0:
             if point.t >= longest:
-                break
-            low = point
+                return point
+            low, low_slope, high_slope = point, point.slope, high_slope / 2
         else:
-            high = point
+            high, high_slope, low_slope = point, point.slope, low_slope / 2
         if high is None:
             t = min(_GROWTH * point.t, longest)
         else:
             width = high.t - low.t
-            zero = -low.slope * width / (high.slope - low.slope)
-            t = low.t + min(max(zero, 0.1 * width), 0.9 * width)
+            zero = -low_slope * width / (high_slope - low_slope)
+            t = low.t + min(max(zero, 0.05 * width), 0.95 * width)
         point = ray.at(t)
-    return point
+    return point if point.value <= origin.value else ray.at(low.t)
 
 
 def extrapolate(ray: Ray) -> Point:

@@ -6,8 +6,8 @@ r"""Truncated Newton method for smooth regularised risks.
 symbol    meaning                                             here
 ========= =================================================== ====================
 g         gradient, X' loss'(p) + 2 alpha w                   ``gradient``
-H         second derivative, X' loss''(p) X + 2 alpha I       ``_solve``
-d         Newton direction, H d = -g, solved by CG            ``direction``
+H         second derivative, X' loss''(p) X + 2 alpha I       ``_multiply``
+d         Newton step, H d = -g, solved by CG                 ``step``
 s, H s    the directions of earlier CG steps, with products   ``_Preconditioner``
 ========= =================================================== ====================
 
@@ -19,9 +19,9 @@ next gradient, and what it learnt of H preconditions the next systems (Morales a
 
 J is strongly convex with modulus 2 alpha, so ``J(w) - J* <= ||g||^2 / (4 alpha)``: the certificate.
 
-With ``positive=True`` the minimum is over w >= 0. Newton's method then works on the features that
-are not held at zero, and the end of its step is projected; the line search follows the segment to
-that point, all of which is feasible. The certificate minimises the same bound over w >= 0.
+With ``positive=True`` the minimum is over w >= 0: CG works on the features that are not held at
+zero, again and again until the right ones are. The line search follows the segment to the
+minimum of the model, all of which is feasible. The certificate minimises the same bound over w >= 0.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ _MOST_PAIRS, _FEW_PAIRS, _MANY_FEATURES = 30, 8, 10_000
 _MOST_CG_STEPS = 250
 _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
 _FINAL_ERROR = 0.5  # of the gradient to be reached: a smaller one would not show
-_LEAST_DESCENT = 1e-3  # of a projected direction, relative to that of the scaled gradient
+_MOST_FACES = 10  # sets of features at zero that are tried in one step
+_SMALLEST = float(np.finfo(np.float64).tiny)
 _MOST_IDLE = 3  # iterations without a smaller objective: float64 is exhausted
 
 
@@ -70,7 +71,7 @@ class Newton:
             self._move_to(self._zero())
             self._value_at_zero = self._at.risk.value
             # What tolerances are relative to; it does not depend on alpha.
-            self._first_norm = float(np.linalg.norm(self._reduced(self._slope)))
+            self._first_norm = _norm(self._reduced(self._slope))
             self._preconditioner = _Preconditioner(oracle.diagonal())
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
@@ -114,10 +115,11 @@ class Newton:
         lower, idle, converged = 0.0, 0, False
         for iteration in range(max_iter):
             objective, gradient = self._at.objective(alpha), self._slope + 2 * alpha * self._at.w
-            norm = float(np.linalg.norm(self._reduced(gradient)))
+            norm = _norm(self._reduced(gradient))
             lower = max(lower, objective - self._shortfall(gradient, alpha))
             log.add(objective, lower)
-            converged = norm <= tol * self._first_norm
+            # At zero tol may be met, but nothing is ordered: one step at least, unless there is none to take.
+            converged = norm <= tol * self._first_norm and bool(self._at.w.any() or norm == 0)
             if converged or iteration == max_iter - 1 or idle == _MOST_IDLE:
                 break
             coarse = min(max(np.sqrt(norm / self._first_norm), _FINEST), _COARSEST) * norm
@@ -136,7 +138,11 @@ class Newton:
         slope = float((self._slope + 2 * alpha * at.w) @ delta)
         ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores, slope)
         if slope < 0 and longest >= 1.0:
-            self._move_to(ray.move(extrapolate(ray)))
+            found = extrapolate(ray)
+            if found.value < ray.origin.value:
+                self._move_to(ray.move(found))
+            else:
+                self._oracle.risk(at.scores)  # so that second derivatives are at hand
 
     def _zero(self) -> Iterate:
         """Zero, whose scores need no product."""
@@ -155,55 +161,90 @@ class Newton:
 
     def _shortfall(self, gradient: Vector, alpha: float) -> float:
         """Bound J(w) - J*: what the parabola of curvature 2 alpha that touches J at w falls by."""
-        fall = gradient / (-2 * alpha)
-        if self._positive:
-            fall = np.maximum(fall, -self._at.w)
-        return -float(gradient @ fall + alpha * (fall @ fall))
+        falls, w = gradient**2 / (4 * alpha), self._at.w
+        if self._positive:  # it may only fall until w is zero
+            falls = np.where(gradient > 2 * alpha * w, w * (gradient - alpha * w), falls)
+        return float(falls.sum())
 
     def _step(self, gradient: Vector, alpha: float, accuracy: float) -> None:
-        """Move to a lower point in Newton's direction."""
-        direction, image = self._solve(gradient, alpha, accuracy)
-        longest = np.inf
-        if self._positive:
-            direction, image = self._project(direction, image, gradient, alpha)
-            longest = 1.0
-        ray = Ray(self._oracle, alpha, self._at, direction, image, float(gradient @ direction))
-        self._move_to(ray.move(search_smooth(ray, longest)))
+        """Move to a lower point on the way to the minimum of the quadratic model."""
+        solve = self._solve_bounded if self._positive else self._solve
+        step, image = solve(gradient, alpha, accuracy)
+        ray = Ray(self._oracle, alpha, self._at, step, image, float(gradient @ step))
+        # The segment between two solutions that are not negative has no other ones, but beyond it there are.
+        self._move_to(ray.move(search_smooth(ray, 1.0 if self._positive else np.inf)))
 
     def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
-        """Solve H d = -g by preconditioned CG, on the features that may move; return d and X d."""
-        free = (self._at.w > 0) | (gradient < 0) if self._positive else None
-        direction, image = np.zeros_like(self._at.w), np.zeros_like(self._at.scores)
-        residual = _only(free, -gradient)
+        """Solve H d = -g; return d and X d."""
+        step, image, _ = self._conjugate_gradients(-gradient, alpha, accuracy, None)
+        return step, image
+
+    def _solve_bounded(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
+        """Minimise ``g . d + d' H d / 2`` where ``w + d >= 0``, or nearly so; return d and X d.
+
+        Features at zero that the model pushes down stay there, CG moves the others, and where
+        it leads below zero the step is projected, if the model falls by that, or ends at the border.
+        """
+        w = self._at.w
+        step, image, residual = np.zeros_like(w), np.zeros_like(self._at.scores), -gradient  # -(g + H step)
+        held = np.zeros(len(w), dtype=bool)
+        for _ in range(_MOST_FACES):
+            free = ((w + step > 0) | (residual > 0)) & ~held
+            move, move_image, H_move = self._conjugate_gradients(residual, alpha, accuracy, free)
+            end = np.maximum(step + move, -w)
+            if (end > step + move).any():
+                projected = end - step
+                projected_image = self._oracle.scores(projected)
+                H_projected = self._multiply(projected, projected_image, alpha)
+                if projected @ (0.5 * H_projected - residual) < 0:
+                    move, move_image, H_move = projected, projected_image, H_projected
+                else:
+                    t = longest_step(w + step, move)
+                    # Those at zero that the others pull down stay, until the others have found their place.
+                    held |= (w + step == 0) & (move < 0)
+                    move, move_image, H_move = t * move, t * move_image, t * H_move
+            else:
+                held[:] = False
+            step = np.maximum(step + move, -w)
+            image += move_image
+            residual -= H_move
+            stays = (w + step == 0) & (residual <= 0)
+            if not (move.any() or held.any()) or _norm(np.where(stays, 0.0, residual)) <= accuracy:
+                break
+        return step, image
+
+    def _conjugate_gradients(
+        self, residual: Vector, alpha: float, accuracy: float, free: NDArray[np.bool_] | None
+    ) -> tuple[Vector, Vector, Vector]:
+        """Solve H d = residual on the features that are free; return d, X d and H d."""
+        residual = _only(free, residual)
+        direction, image, product = np.zeros_like(residual), np.zeros_like(self._at.scores), np.zeros_like(residual)
         precondition = self._preconditioner.at(alpha, free)
         s = precondition(residual)
         rz = float(residual @ s)
         for _ in range(_MOST_CG_STEPS):
             s_image = self._oracle.scores(s)
-            curved = self._oracle.subgradient(self._oracle.curvature(s_image))
-            Hs = _only(free, curved + 2 * alpha * s)
+            Hs = self._multiply(s, s_image, alpha)
             sHs = float(s @ Hs)
             if not (0.0 < sHs < np.inf):  # nothing is left that float64 can tell from zero
                 break
-            self._preconditioner.learn(s, curved)
-            step = rz / sHs
-            direction += step * s
-            image += step * s_image
-            residual -= step * Hs
-            if np.linalg.norm(residual) <= accuracy:
+            length = rz / sHs
+            direction += length * s
+            image += length * s_image
+            product += length * Hs
+            residual = residual - length * _only(free, Hs)
+            if _norm(residual) <= accuracy:
                 break
             z = precondition(residual)
             rz_before, rz = rz, float(residual @ z)
             s = z + (rz / rz_before) * s
-        return direction, image
+        return direction, image, product
 
-    def _project(self, direction: Vector, image: Vector, gradient: Vector, alpha: float) -> tuple[Vector, Vector]:
-        """End the step where w >= 0; if that makes it no descent, step along the scaled gradient."""
-        feasible = np.maximum(direction, -self._at.w)
-        safe = np.maximum(gradient / -self._preconditioner.diagonal(alpha), -self._at.w)
-        if gradient @ feasible > _LEAST_DESCENT * (gradient @ safe):
-            feasible = safe
-        return (direction, image) if (feasible == direction).all() else (feasible, self._oracle.scores(feasible))
+    def _multiply(self, s: Vector, image: Vector, alpha: float) -> Vector:
+        """H s, from which the preconditioner learns."""
+        curved = self._oracle.subgradient(self._oracle.curvature(image))
+        self._preconditioner.learn(s, curved)
+        return curved + 2 * alpha * s
 
 
 class _Preconditioner:
@@ -228,6 +269,7 @@ class _Preconditioner:
         pairs = [
             (s, curved + 2 * alpha * s, 1.0 / (curvature + 2 * alpha * square))
             for s, curved, curvature, square in self._pairs
+            if curvature + 2 * alpha * square > _SMALLEST  # or its inverse would overflow
         ]
 
         def apply(v: Vector) -> Vector:
@@ -241,6 +283,12 @@ class _Preconditioner:
             return _only(free, v)
 
         return apply
+
+
+def _norm(v: Vector) -> float:
+    """Euclidean norm, also where squares would underflow."""
+    largest = float(np.abs(v).max(initial=0.0))
+    return largest * float(np.linalg.norm(v / largest)) if 0.0 < largest < np.inf else largest
 
 
 def _only(free: NDArray[np.bool_] | None, v: Vector) -> Vector:
