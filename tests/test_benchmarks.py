@@ -66,3 +66,18 @@ def test_training(run):
     ):
         assert f"{name} is left out: it needs {file}" in output
     assert "Python overhead at" in output
+
+
+def test_path(run):
+    output = run("path.py")
+    heading, _, *rows = cells(output)
+    assert {"workload", "loss", "products", "x products", "x seconds", "worst gap"} <= set(heading)
+    assert [(row[0], row[1]) for row in rows] == [
+        (name, loss) for name in ("dense", "text-like") for loss in ("hinge", "squared hinge")
+    ]
+    for row in rows:
+        found = dict(zip(heading, row, strict=True))
+        assert float(found["x products"]) > 0
+        if found["loss"] == "hinge":
+            assert -1e-12 <= float(found["worst gap"]) <= 1e-3
+    assert output.count("a path costs at most") == 4
