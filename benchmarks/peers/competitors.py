@@ -126,12 +126,12 @@ class KernelRank(Competitor):
 
     @staticmethod
     def _vectors_kept(model: RankSVM) -> int:
-        """Planes, or two a step of conjugate gradients, and ten to work with, as its documentation says."""
+        """Planes with room for twice as many, or two a step of conjugate gradients, and twenty: see its notes."""
         if model.loss == "hinge":
-            return min(model.n_iter_ + 1, 200) + 10
+            return 20 + min(2 * (model.n_iter_ + 1), 200)
         # Three products before the first iteration, one in each, and two in a step of conjugate gradients.
         steps = (int(model.history_["n_products"][-1]) - 3 - (model.n_iter_ - 1)) // 2
-        return 2 * min(steps, 30 if model.n_features_in_ <= 10_000 else 8) + 10
+        return 20 + 2 * min(steps, 30 if model.n_features_in_ <= 10_000 else 8)
 
 
 class ScikitSurvival(Competitor):

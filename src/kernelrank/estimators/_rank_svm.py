@@ -94,8 +94,9 @@ class RankSVM(LinearRanker):
     Notes
     -----
     Memory beyond X: about 100 bytes a row (150 with queries and weights), and vectors of features:
-    one a cutting plane (at most 200), or two a step of conjugate gradients (at most 30 steps, or
-    8 with more than 10,000 features), and about ten to work with.
+    one a cutting plane (at most 200, with room for twice as many as there are), or two a step of
+    conjugate gradients (at most 30 steps, or 8 with more than 10,000 features), and about twenty
+    to work with.
     X may be dense or CSR/CSC, float64 or float32, and is not copied, except that a feature far
     from zero compared with its spread is shifted first: offsets carry no information here, but
     would cost digits. Such a sparse matrix gets a second array of values.

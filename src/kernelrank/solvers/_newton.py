@@ -266,20 +266,22 @@ class _Preconditioner:
     def at(self, alpha: float, free: NDArray[np.bool_] | None) -> Callable[[Vector], Vector]:
         """Return the preconditioner as of now, for vectors that are zero where not `free`."""
         inverse_diagonal = _only(free, 1.0 / self.diagonal(alpha))
+        # s, the product of R with it, and 1 / s'Hs; H s itself is made where it is needed, for it depends on alpha.
         pairs = [
-            (s, curved + 2 * alpha * s, 1.0 / (curvature + 2 * alpha * square))
+            (s, curved, 1.0 / (curvature + 2 * alpha * square))
             for s, curved, curvature, square in self._pairs
             if curvature + 2 * alpha * square > _SMALLEST  # or its inverse would overflow
         ]
 
         def apply(v: Vector) -> Vector:
             v, shares = v.copy(), []
-            for s, Hs, inverse in reversed(pairs):
+            for s, curved, inverse in reversed(pairs):
                 shares.append(inverse * float(s @ v))
-                v -= shares[-1] * Hs
+                v -= shares[-1] * curved
+                v -= (2 * alpha * shares[-1]) * s
             v *= inverse_diagonal
-            for (s, Hs, inverse), share in zip(pairs, reversed(shares), strict=True):
-                v += (share - inverse * float(Hs @ v)) * s
+            for (s, curved, inverse), share in zip(pairs, reversed(shares), strict=True):
+                v += (share - inverse * float(curved @ v + 2 * alpha * (s @ v))) * s
             return _only(free, v)
 
         return apply
