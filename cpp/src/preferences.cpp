@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace kernelrank {
 
@@ -29,18 +30,20 @@ void Preferences::require_count() const {
 
 void Preferences::count(std::span<const double> scores, const double* scale, double* g, double* violations,
                         double* inner, int /*n_threads*/, Cancellation& cancel) {
-  violated_.assign(edges_.winners.size(), 0);
+  violated_.clear();  // until all of them have been counted
+  std::vector<std::uint8_t> violated(edges_.winners.size(), 0);
   std::fill_n(g, n_rows_, 0.0);
   std::fill_n(violations, n_queries_, 0.0);
   std::fill_n(inner, n_queries_, 0.0);
   over_edges(cancel, [&](std::size_t e, std::size_t winner, std::size_t loser, std::size_t query, double weight) {
     if (scores[winner] >= scores[loser] + 1.0) return;  // NaN goes on, and shows
-    violated_[e] = 1;
+    violated[e] = 1;
     violations[query] += weight;
     inner[query] += weight * (scores[loser] - scores[winner]);
     g[loser] += scale[query] * weight;
     g[winner] -= scale[query] * weight;
   });
+  violated_ = std::move(violated);
 }
 
 void Preferences::multiply(std::span<const double> v, const double* scale, bool add, double* out, double* inner,

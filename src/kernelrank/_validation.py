@@ -67,7 +67,7 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
         return None, 1
     if np.ma.is_masked(qid):
         raise ValueError("qid contains a missing value.")
-    ids = qid if isinstance(qid, np.ndarray) else _as_id_array(qid)
+    ids = qid if isinstance(qid, np.ndarray) else as_id_array(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:
@@ -88,7 +88,7 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
     return codes, len(heads)
 
 
-def _as_id_array(qid: ArrayLike) -> NDArray[Any]:
+def as_id_array(qid: ArrayLike) -> NDArray[Any]:
     """Make an array of ids without turning mixed types into text, or tuples into columns."""
     if hasattr(qid, "__array__") or np.isscalar(qid):
         return np.asarray(qid)

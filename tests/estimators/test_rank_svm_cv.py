@@ -292,3 +292,34 @@ def test_a_path_takes_fewer_products_than_its_fits(rng):
         assert all(result.converged for result in path)
         apart = sum(make().minimize(alpha).history["n_products"][-1] for alpha in alphas)
         assert path[-1].history["n_products"][-1] < apart / 2
+
+
+def test_folds_are_those_of_the_splitter_for_the_same_ids(rng):
+    X, y, qid = query_data(rng)
+    by_hand = list(GroupKFold(3).split(X, y, qid))
+    np.testing.assert_array_equal(
+        RankSVMCV(3, cv=GroupKFold(3)).fit(X, y, qid=qid).scores_, RankSVMCV(3, cv=by_hand).fit(X, y, qid=qid).scores_
+    )
+    ids = [("query", int(k)) if k % 2 else str(k) for k in qid]  # nothing that could be sorted
+    assert RankSVMCV(3, cv=3).fit(X, y, qid=ids).scores_.shape == (3, 3)
+
+
+def test_no_cv_means_five_folds(rng):
+    X, y, qid = query_data(rng)
+    assert RankSVMCV(2, cv=None).fit(X, y, qid=qid).scores_.shape == (2, 5)
+
+
+def test_a_fold_that_cannot_be_trained_on_is_named(rng):
+    X, y = data(rng, 40)
+    y[:10] = 1.0
+    folds = [(np.arange(20), np.arange(20, 40)), (np.arange(10), np.arange(20, 40))]
+    with pytest.raises(NoComparablePairsError, match="Fold 1 cannot be trained on"):
+        RankSVMCV([0.1], cv=folds).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"alphas": 0.5}, {"alphas": None}, {"alphas": [[0.1], [0.2]]}, {"positive": "no"}]
+)
+def test_parameters_of_the_wrong_kind(rng, parameters):
+    with pytest.raises((ValueError, TypeError), match=next(iter(parameters))):
+        RankSVMCV(**parameters).fit(*data(rng, 30))

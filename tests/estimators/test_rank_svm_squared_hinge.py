@@ -69,7 +69,7 @@ def test_tol_is_the_gradient_relative_to_that_of_zero(rng, tol):
 def test_not_converged_warns_with_the_gap_and_keeps_the_best(rng):
     X, y = data(rng)
     text = (
-        r"Not converged after 2 iterations: tol asks for a gradient, relative to that of w = 0, of 1e-06; the"
+        r"Not converged after 2 iterations: tol asks for a gap, and a gradient relative to that of w = 0, of 1e-06; the"
         r" certified gap is 0\.\d+.*best solution found is kept.*Increase max_iter, tol or alpha"
     )
     with pytest.warns(ConvergenceWarning, match=text) as record:
@@ -380,3 +380,28 @@ def test_a_huge_alpha(rng, alpha):
     model = RankSVM(alpha, loss="squared_hinge").fit(X, y)
     assert model.objective_ == pytest.approx(1, abs=1e-12)
     assert np.isfinite(model.gap_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6])
+@pytest.mark.parametrize("far", [1e4, 1e6, 1e7])
+def test_the_certificate_of_far_features_with_weights(far, alpha):
+    rng = np.random.default_rng(0)
+    x = np.repeat(np.arange(50), 4) * far + rng.uniform(-0.5, 0.5, 200)
+    y, weights = x + 0.2 * rng.normal(size=200), rng.uniform(0.5, 2, 200)
+    model = RankSVM(alpha, loss="squared_hinge", tol=1e-12).fit(x[:, None], y, sample_weight=weights)
+
+    def objective(w):
+        return pairwise_squared_hinge(y, x * w, weights=weights) + alpha * w * w
+
+    best = min(map(objective, model.coef_[0] * np.linspace(0.5, 1.5, 101)))
+    assert model.gap_ >= 0
+    assert model.objective_ - model.gap_ <= best + 1e-9
+
+
+def test_a_feature_of_another_scale_does_not_end_the_fit_too_soon(rng):
+    x = np.r_[rng.normal(size=60), 1e3 + rng.normal(size=60)]
+    X = np.c_[x, rng.normal(size=120)]
+    model = RankSVM(1e-6, loss="squared_hinge").fit(X, x)
+    assert -1e-12 <= model.gap_ <= 1e-3
+    assert model.score(X, x) > 0.85

@@ -262,3 +262,15 @@ def test_far_scores_lose_no_digits(rng, spread, loss):
     hinge = np.where(y[:, None] < y, np.maximum(0, 1 + p[:, None] - p), 0)
     expected = (hinge ** (1 if loss is PairwiseHinge else 2)).sum() / (200 * 199 / 2)
     assert loss(UtilityPairs(y))(p).value == pytest.approx(expected, rel=1e-14 * spread)
+
+
+def test_rounding_is_bounded_where_weights_meet_wide_scores(rng):
+    p = np.repeat(rng.uniform(0, 1e6, 50), 4) + rng.uniform(-0.5, 0.5, 200)
+    y, weights = np.argsort(np.argsort(p)), rng.uniform(0.5, 2, 200)
+    pairs = np.where(y[:, None] < y, np.outer(weights, weights), 0)
+    expected = (pairs * np.maximum(0, 1 + p[:, None] - p) ** 2).sum() / pairs.sum()
+    loss = PairwiseSquaredHinge(UtilityPairs(y, sample_weight=weights))
+    assert abs(loss(p).value - expected) <= loss.rounding
+    assert 0 < loss.rounding < 1e-2
+    loss(p / 1e6)
+    assert loss.rounding == 0

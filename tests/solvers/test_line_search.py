@@ -121,3 +121,11 @@ def test_the_smooth_search_does_not_stall(at, steepness):
     assert point.value <= line.origin.value
     assert point.t == pytest.approx(at, rel=1e-2)
     assert steepness > 1e5 or abs(point.slope) <= -0.5 * line.origin.slope
+
+
+def test_the_origin_keeps_what_was_evaluated_there(rng):
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    oracle = SmoothLinearOracle(make_products(X), PairwiseSquaredHinge(UtilityPairs(y)))
+    start = Iterate(np.zeros(3), np.zeros(20), oracle.risk(np.zeros(20))._replace(g=np.empty(0)))
+    ray = Ray(oracle, 0.1, start, np.ones(3), X.sum(axis=1), slope=-1.0)
+    assert ray.move(ray.at(0.0)).risk.g.shape == (20,)

@@ -94,9 +94,10 @@ def test_the_gradient_is_as_small_as_asked_for_and_not_before(rng, alpha, tol, p
     result = Newton(make_oracle(X, y), positive=positive).minimize(alpha, tol=tol)
     assert result.converged
     assert relative_norm(result.w, X, y, alpha, positive) <= tol * (1 + 1e-6)
+    assert -1e-12 <= result.gap <= tol
     earlier = Newton(make_oracle(X, y), positive=positive).minimize(alpha, tol=tol, max_iter=result.n_iter - 1)
     assert not earlier.converged
-    assert relative_norm(earlier.w, X, y, alpha, positive) > tol
+    assert relative_norm(earlier.w, X, y, alpha, positive) > tol or earlier.gap > tol
     assert earlier.n_iter == result.n_iter - 1
 
 
@@ -384,6 +385,7 @@ class Counted:
         )
         self._loss = PairwiseSquaredHinge(UtilityPairs(y))
         self.diagonal = self._loss.diagonal  # known after a pass
+        self.rounding = 0.0
         self.oracle = SmoothLinearOracle(counted, self)
 
     def _product(self, function):
@@ -494,3 +496,19 @@ def test_positive_converges(seed):
     result = Newton(make_oracle(X, y), positive=True).minimize(alpha, tol=1e-6)
     assert result.converged
     assert result.n_iter < 100
+
+
+def test_data_without_a_slope_after_a_warm_start(rng):
+    y = rng.normal(size=30)
+    result = Newton(make_oracle(np.ones((30, 3)), y), start=np.full(3, 1e-3)).minimize(1e-3)
+    assert result.converged
+    np.testing.assert_array_equal(result.w, 0)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_converged_means_a_certified_gap_as_well(rng, alpha):
+    X, y = problem(rng)
+    X[:, 0] *= 1e3  # its slope at zero dwarfs the others
+    result = Newton(make_oracle(X, y)).minimize(alpha, tol=1e-3)
+    assert result.converged
+    assert -1e-12 <= result.gap <= 1e-3

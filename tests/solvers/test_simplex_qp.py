@@ -58,3 +58,14 @@ def test_without_any_solver_the_answer_is_still_feasible(rng, monkeypatch):
     solution = solve_simplex_qp(H, b, accuracy=1e-8)
     assert solution.u.sum() == 1
     assert solution.shortfall > 0
+
+
+def test_what_daqp_leaves_behind_after_a_failure_is_not_looked_at(rng, monkeypatch):
+    A = rng.normal(size=(3, 5))
+    H, b = A.T @ A, rng.uniform(size=5)
+    expected = solve_simplex_qp(H, b, 1e-8)
+    garbage = np.array([5.7e242, 0.0, 1.0, -3.0, 0.0])
+    monkeypatch.setattr("daqp.solve", lambda *_, **__: (garbage, 0.0, -1, {}))
+    found = solve_simplex_qp(H, b, 1e-8)
+    assert found.value == pytest.approx(expected.value, abs=1e-6)
+    assert found.shortfall < 1e-6

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
+from kernelrank._validation import as_id_array, encode_queries
+
 
 class Fold(NamedTuple):
     """Rows to train on, as a mask, and rows to test on, as numbers."""
@@ -28,15 +30,17 @@ def make_folds(
 ) -> list[Fold]:
     """Split the rows as `cv` says: a number of folds, a splitter of scikit-learn, or splits.
 
-    A number stands for ``GroupKFold`` over `groups`, or over the queries, or for a shuffled
-    ``KFold`` if there are neither.
+    A number stands for ``GroupKFold`` over `groups`, or for a shuffled ``KFold`` if there are none.
 
     Raises
     ------
     ValueError
         If rows of one query are both trained and tested on.
     """
-    together = queries if groups is None else groups
+    together = None if groups is None else as_id_array(groups)
+    if together is not None and together.dtype.kind == "O":
+        together, _ = encode_queries(groups, len(y))  # ids that cannot be sorted
+    cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
         cv = KFold(cv, shuffle=True, random_state=random_state) if together is None else GroupKFold(cv)
     rows = np.zeros((len(y), 1))  # splitters only look at the number of rows

@@ -32,3 +32,4 @@ def check_training_parameters(estimator: Any) -> None:
     check_positive(estimator, "tol")
     check_scalar(estimator.max_iter, "max_iter", Integral, min_val=1)
     check_choices(estimator, loss=("hinge", "squared_hinge"), query_weighting=("query", "pair"))
+    check_scalar(estimator.positive, "positive", (bool, np.bool_))

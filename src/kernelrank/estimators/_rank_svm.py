@@ -38,8 +38,7 @@ class RankSVM(LinearRanker):
         SVM^rank's ``-c C -l 2`` has ``alpha = 1 / (2 * C)``.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is minimised by cutting planes [1]_ with a line search, "squared_hinge" by a
-        truncated Newton method [2]_. The second punishes large violations more, and mostly
-        reaches a much smaller gap in about the same time.
+        truncated Newton method [2]_. The second punishes large violations more.
     kernel : {"linear"}, default="linear"
         The kernel.
     n_basis : None
@@ -52,7 +51,7 @@ class RankSVM(LinearRanker):
     tol : float, default=1e-3
         When to stop. For the hinge, the certified gap; the objective of ``w = 0`` is 1, so it is
         relative to that. For the squared hinge, the norm of the gradient relative to that of
-        ``w = 0``; `gap_` then follows from the gradient that was reached.
+        ``w = 0``, and the certified gap, which follows from the gradient.
     max_iter : int, default=1000
         Iterations at most. One of the hinge has two products with X, one of the squared hinge
         as many as its inner conjugate gradients take.
@@ -73,7 +72,7 @@ class RankSVM(LinearRanker):
         J(coef_).
     gap_ : float
         Certificate: J(coef_) exceeds the optimum by at most this. For the squared hinge it is
-        ``||gradient||^2 / (4 alpha)``, which holds for every strongly convex function and is loose.
+        ``||gradient||^2 / (4 alpha)`` or less: a bound for strongly convex functions, and loose.
     n_iter_ : int
         Iterations made.
     n_pairs_ : int, or float with sample_weight

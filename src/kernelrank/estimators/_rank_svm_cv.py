@@ -38,9 +38,9 @@ class RankSVMCV(LinearRanker):
     ----------
     alphas : int or array-like, default=20
         How many alphas, or which. A number means a geometric grid over four decades, from the
-        alpha above which the direction of the solution no longer changes.
+        alpha above which the direction of the hinge's solution no longer changes.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds. They never split a query: a number means ``GroupKFold`` over the queries, or over
+        Folds; None means 5. They never split a query: a number means ``GroupKFold`` over the queries, or over
         `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows.
     loss : {"hinge", "squared_hinge"}, default="hinge"
     query_weighting : {"query", "pair"}, default="query"
@@ -79,7 +79,7 @@ class RankSVMCV(LinearRanker):
     Notes
     -----
     The folds are trained on X itself, never on a copy of its rows: held-out rows take part in
-    products, but in no pair. Memory beyond X: about 170 bytes a row, whatever the number of folds,
+    products, but in no pair. Memory beyond X: about 170 bytes a row (210 with queries), whatever the number of folds,
     and vectors of features as for :class:`RankSVM`.
 
     Examples
@@ -155,14 +155,17 @@ class RankSVMCV(LinearRanker):
         y = check_vector(y, "y", X.shape[0])
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
         queries, _ = encode_queries(qid, X.shape[0])
-        folds = make_folds(self.cv, y, queries, groups, self.random_state)
+        folds = make_folds(self.cv, y, queries, qid if groups is None else groups, self.random_state)
         rows = _Rows(make_products(X, resolve_threads(self.n_jobs)), y, queries, weights, self.n_jobs)
         lapses: list[tuple[float, str]] = []
         with single_threaded_blas:
             alphas = self._grid(rows)
             scores = np.empty((len(alphas), len(folds)))
             for number, fold in enumerate(folds):
-                scores[:, number] = self._score_path(rows, fold, alphas, lapses)
+                try:
+                    scores[:, number] = self._score_path(rows, fold, alphas, lapses)
+                except NoComparablePairsError as reason:
+                    raise NoComparablePairsError(f"Fold {number} cannot be trained on. {reason}") from None
                 self._tell(number, alphas, scores)
             best = _best(scores)
             pairs = rows.pairs()
@@ -197,7 +200,7 @@ class RankSVMCV(LinearRanker):
                 raise ValueError(f"alphas must be at least 1, got {self.alphas}.")
             largest = largest_alpha(LinearOracle(rows.products, PairwiseHinge(rows.pairs(), self.query_weighting)))
             return largest * np.geomspace(1.0, _SMALLEST_SHARE, int(self.alphas))
-        alphas = check_vector(self.alphas, "alphas")
+        alphas = check_vector(self.alphas, "alphas") if np.ndim(self.alphas) == 1 else np.empty(0)
         if len(alphas) == 0 or (alphas <= 0).any():
             raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
         return np.unique(alphas)[::-1]

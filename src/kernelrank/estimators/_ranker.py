@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid
@@ -124,7 +124,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
     def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
         """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
         X, qid = separate_qid(X, qid)
-        other = type(self)()
+        other = clone(self)
         X = check_features(other, X, reset=True)
         return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
 

@@ -40,7 +40,7 @@ def make_solver(
 
 def shortcoming(loss: LossName, tol: float, result: Result) -> str:
     """Say what a result that has not converged has reached."""
-    what = "a gap" if loss == "hinge" else "a gradient, relative to that of w = 0,"
+    what = "a gap" if loss == "hinge" else "a gap, and a gradient relative to that of w = 0,"
     return (
         f"Not converged after {result.n_iter} iterations: tol asks for {what} of {tol:.3g};"
         f" the certified gap is {result.gap:.3g}. The best solution found is kept."

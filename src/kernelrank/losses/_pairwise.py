@@ -37,6 +37,8 @@ class Loss(Protocol):
 class SmoothLoss(Loss, Protocol):
     """A loss with second derivatives."""
 
+    rounding: float  # bound on the error of the value evaluated last, where it is more than the last digits
+
     def curvature(self, q: Vector) -> Vector:
         """Product of the second derivative, at the scores evaluated last, with q."""
 
@@ -57,6 +59,7 @@ class _PairwiseLoss:
                 " others."
             )
         self._violated = pairs.violated()
+        self._weighted = np.asarray(pairs.pairs_per_query).dtype.kind == "f"
         if query_weighting == "query":
             self._scale = np.divide(1.0 / comparable.sum(), totals, out=np.zeros_like(totals), where=comparable)
         else:
@@ -126,6 +129,8 @@ class PairwiseSquaredHinge(_PairwiseLoss):
     Risk(value=2.25, offset=0.75, g=array([ 3., -3.]))
     """
 
+    rounding = 0.0
+
     def __call__(self, scores: Vector) -> Risk:
         """Evaluate the loss; `curvature` then refers to these scores."""
         g, violations, inner = self._violated.count(scores, self._scale)
@@ -136,13 +141,16 @@ class PairwiseSquaredHinge(_PairwiseLoss):
 
     def _add_laplacian(self, scores: Vector, g: Vector) -> float:
         """Add L p / N to g, and return p . L p / N."""
+        self.rounding = 0.0
         with np.errstate(invalid="ignore"):  # whoever has infinite scores will see it
             wide = _WIDE < np.ptp(scores) < np.inf
         if not wide:
             _, square = self._violated.multiply(scores, self._scale, add_to=g)
             return float(self._scale @ square)
         # Violated pairs may be close together and far from the others: their differences would drown. Sums of
-        # whole numbers are exact, and those of the rest are small.
+        # whole numbers are exact, and those of the rest are small; but weights are no whole numbers.
+        if self._weighted:
+            self.rounding = 4.0 * float(np.finfo(np.float64).eps * np.ptp(scores) ** 2)
         whole = np.rint(scores)
         rest = scores - whole
         product, square = self._violated.multiply(whole, self._scale)

@@ -10,7 +10,7 @@ phi is convex: two tangents, one falling and one rising, meet below its minimum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +83,7 @@ class Ray:
     def move(self, point: Point) -> Iterate:
         """Return the solution at a point."""
         if point.t == 0:
-            return self._start
+            return replace(self._start, risk=point.risk)
         return Iterate(self._start.w + point.t * self._delta, self._scores(point.t), point.risk)
 
     def _scores(self, t: float) -> Vector:

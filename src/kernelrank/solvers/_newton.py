@@ -88,7 +88,7 @@ class Newton:
         alpha : float
             Positive weight of the squared norm.
         tol : float
-            Norm of the gradient to reach, relative to that at w = 0.
+            Norm of the gradient to reach, relative to that at w = 0, and certified gap to reach.
         max_iter : int
             Newton steps; each has as many products with X and its transpose as CG needs.
         report : callable, optional
@@ -109,21 +109,25 @@ class Newton:
 
     def _minimize(self, alpha: float, tol: float, max_iter: int, report: Report | None) -> Result:
         log = Log(self._oracle, self._began, report)
-        if self._at.objective(alpha) > self._value_at_zero:
+        if self._at.objective(alpha) > self._value_at_zero or self._first_norm == 0:
             self._move_to(self._zero())
         self._extrapolate(alpha)
+        # A gradient of the second size proves a gap of tol.
+        goal = min(tol * self._first_norm, 2 * float(np.sqrt(alpha * tol)))
         lower, idle, converged = 0.0, 0, False
         for iteration in range(max_iter):
             objective, gradient = self._at.objective(alpha), self._slope + 2 * alpha * self._at.w
             norm = _norm(self._reduced(gradient))
-            lower = max(lower, objective - self._shortfall(gradient, alpha))
+            shortfall = self._shortfall(gradient, alpha) + 2 * self._oracle.rounding
+            lower = max(lower, objective - shortfall)
             log.add(objective, lower)
             # At zero tol may be met, but nothing is ordered: one step at least, unless there is none to take.
-            converged = norm <= tol * self._first_norm and bool(self._at.w.any() or norm == 0)
+            small = norm <= tol * self._first_norm and objective - lower <= tol
+            converged = small and bool(self._at.w.any() or norm == 0)
             if converged or iteration == max_iter - 1 or idle == _MOST_IDLE:
                 break
             coarse = min(max(np.sqrt(norm / self._first_norm), _FINEST), _COARSEST) * norm
-            self._step(gradient, alpha, max(coarse, _FINAL_ERROR * tol * self._first_norm))
+            self._step(gradient, alpha, max(coarse, _FINAL_ERROR * goal))
             idle = idle + 1 if self._at.objective(alpha) >= objective else 0
         return Result(self._at.w, self._at.scores, objective, lower, converged, log.history())
 

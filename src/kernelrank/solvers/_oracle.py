@@ -38,6 +38,10 @@ class Oracle(Protocol):
 class SmoothOracle(Oracle, Protocol):
     """A risk with second derivatives."""
 
+    @property
+    def rounding(self) -> float:
+        """Bound on the error of the value evaluated last."""
+
     def curvature(self, q: Vector) -> Vector:
         """Second derivative of the loss, at the scores evaluated last, times q: no product."""
 
@@ -89,6 +93,11 @@ class SmoothLinearOracle(LinearOracle):
     def __init__(self, products: Products, loss: SmoothLoss) -> None:
         super().__init__(products, loss)
         self._smooth_loss = loss
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the error of the value evaluated last."""
+        return self._smooth_loss.rounding
 
     def curvature(self, q: Vector) -> Vector:
         """Second derivative of the loss, at the scores evaluated last, times q: no product."""

@@ -21,6 +21,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 _EQUALITY = 5  # DAQP's sense of a constraint
+_AT_ITS_LIMIT = -4  # DAQP's flag
 
 
 class SimplexSolution(NamedTuple):
@@ -63,9 +64,10 @@ def _with_daqp(H: Matrix, b: Vector) -> Vector:
     sense = np.zeros(n + 1, dtype=np.int32)
     sense[n] = _EQUALITY
     upper, lower = np.ones(n + 1), np.append(np.zeros(n), 1.0)
-    # Whatever it ends with is judged, so its verdict is not needed; on hopeless programs it would go on for long.
-    x, _, _, _ = daqp.solve(H, -b, np.ones((1, n)), upper, lower, sense, iter_limit=2000)
-    return np.asarray(x)
+    # On hopeless programs it would go on for long. At its limit it has something to judge, after other failures not:
+    # what it returns then may be anything.
+    x, _, flag, _ = daqp.solve(H, -b, np.ones((1, n)), upper, lower, sense, iter_limit=2000)
+    return np.asarray(x) if flag >= 1 or flag == _AT_ITS_LIMIT else np.full(n, np.nan)
 
 
 def _with_piqp(H: Matrix, b: Vector) -> Vector:
