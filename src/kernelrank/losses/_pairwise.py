@@ -13,7 +13,7 @@ from kernelrank.pairs import Pairs
 Vector = NDArray[np.float64]
 QueryWeighting = Literal["query", "pair"]
 
-_WIDE = 64.0  # scores further apart lose more than three digits to the square of that
+_WIDE = 1024.0  # scores further apart lose more than six digits to the square of that
 
 
 class Risk(NamedTuple):
