@@ -24,7 +24,7 @@ class Buffer {
       memory_.reset();
       capacity_ = 0;
       constexpr std::size_t kHugePage = std::size_t{1} << 21;
-      const std::size_t align = n * sizeof(T) >= 2 * kHugePage ? kHugePage : 64;
+      const std::size_t align = n * sizeof(T) >= 8 * kHugePage ? kHugePage : 64;
       const std::size_t bytes = (n * sizeof(T) + align - 1) / align * align;
       void* memory = std::aligned_alloc(align, bytes);
       if (memory == nullptr) throw std::bad_alloc();
