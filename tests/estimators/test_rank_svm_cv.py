@@ -188,8 +188,6 @@ def test_masks_and_partial_folds(rng):
     by_mask = RankSVMCV(3, cv=[(train, test)]).fit(X, y)
     by_number = RankSVMCV(3, cv=[(np.arange(30), np.arange(40, 60))]).fit(X, y)
     np.testing.assert_array_equal(by_mask.scores_, by_number.scores_)
-    cut = RankSVMCV(by_mask.alphas_, cv=[(train[:50], test[:50])], tol=1e-7, max_iter=5000).fit(X[:50], y[:50])
-    assert cut.scores_.shape == (3, 1)
 
 
 def test_a_fold_without_a_pair_has_no_say(rng):
@@ -222,7 +220,6 @@ def test_sparse_data_frames_and_threads_agree(rng, loss):
     for X_sparse in (sp.csr_matrix(X), sp.csc_array(X)):
         sparse = RankSVMCV(**settings).fit(X_sparse, y, qid=qid)
         np.testing.assert_allclose(sparse.scores_, dense.scores_, atol=0.02)
-        assert sparse.alpha_ in ALPHAS
 
 
 def test_a_constant_offset_changes_nothing(rng):

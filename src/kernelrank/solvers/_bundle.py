@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
-from kernelrank.solvers._line_search import Iterate, Ray, extrapolate, longest_step, search
+from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search
 from kernelrank.solvers._model import minimize_model
 from kernelrank.solvers._oracle import Oracle, quiet
 from kernelrank.solvers._result import Log, Report, Result
@@ -77,12 +77,11 @@ class Bundle:
         self._step = 1.0  # the last step taken
         self._before: Iterate | None = None  # the solution for the last alpha but one
         with quiet():
-            self._best = self._zero()
+            self._best = evaluate(oracle, np.zeros(oracle.n_features))
             self._value_at_zero = self._best.risk.value
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
-                scores = oracle.scores(w)
-                self._best = Iterate(w, scores, oracle.risk(scores))
+                self._best = evaluate(oracle, w)
         self._plane: Risk | None = self._best.risk  # to be added to the cuts
 
     def minimize(
@@ -119,7 +118,7 @@ class Bundle:
         if self._best.objective(alpha) > self._value_at_zero:
             # From another alpha or other data. It is not only useless: while ``alpha * ||w||^2`` stays
             # below J(0) the line search loses no digits to it.
-            self._best = self._zero()
+            self._best = evaluate(oracle, np.zeros(oracle.n_features))
             self._plane = self._best.risk
         self._extrapolate(alpha)
         lower = 0.0
@@ -170,8 +169,3 @@ class Bundle:
         longest = 1.0 if self._positive else np.inf
         found, beyond = search(ray, self._step, _LINE_TOLERANCE * gap, longest)
         self._best, self._plane, self._step = ray.move(found), beyond.risk, found.t
-
-    def _zero(self) -> Iterate:
-        """Zero, whose scores need no product."""
-        scores = np.zeros(self._oracle.n_rows)
-        return Iterate(np.zeros(self._oracle.n_features), scores, self._oracle.risk(scores))

@@ -42,6 +42,12 @@ class Iterate:
         return self.risk.value + alpha * float(self.w @ self.w)
 
 
+def evaluate(oracle: Oracle, w: Vector) -> Iterate:
+    """Compute scores and risk of a solution; the scores of zero need no product."""
+    scores = oracle.scores(w) if w.any() else np.zeros(oracle.n_rows)
+    return Iterate(w, scores, oracle.risk(scores))
+
+
 class Point(NamedTuple):
     """phi at one t, and the risk it was computed from."""
 

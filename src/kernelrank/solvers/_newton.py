@@ -34,7 +34,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.solvers._line_search import Iterate, Ray, extrapolate, longest_step, search_smooth
+from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search_smooth
 from kernelrank.solvers._oracle import SmoothOracle, quiet
 from kernelrank.solvers._result import Log, Report, Result
 
@@ -68,15 +68,14 @@ class Newton:
         self._oracle, self._positive, self._began = oracle, positive, time.perf_counter()
         with quiet():
             self._before: Iterate | None = None  # the solution for the last alpha but one
-            self._move_to(self._zero())
+            self._move_to(evaluate(oracle, np.zeros(oracle.n_features)))
             self._value_at_zero = self._at.risk.value
             # What tolerances are relative to; it does not depend on alpha.
             self._first_norm = _norm(self._reduced(self._slope))
             self._preconditioner = _Preconditioner(oracle.diagonal())
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
-                scores = oracle.scores(w)
-                self._move_to(Iterate(w, scores, oracle.risk(scores)))
+                self._move_to(evaluate(oracle, w))
 
     def minimize(
         self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
@@ -110,7 +109,7 @@ class Newton:
     def _minimize(self, alpha: float, tol: float, max_iter: int, report: Report | None) -> Result:
         log = Log(self._oracle, self._began, report)
         if self._at.objective(alpha) > self._value_at_zero or self._first_norm == 0:
-            self._move_to(self._zero())
+            self._move_to(evaluate(self._oracle, np.zeros_like(self._at.w)))
         self._extrapolate(alpha)
         # A gradient of the second size proves a gap of tol.
         goal = min(tol * self._first_norm, 2 * float(np.sqrt(alpha * tol)))
@@ -147,11 +146,6 @@ class Newton:
                 self._move_to(ray.move(found))
             else:
                 self._oracle.risk(at.scores)  # so that second derivatives are at hand
-
-    def _zero(self) -> Iterate:
-        """Zero, whose scores need no product."""
-        scores = np.zeros(self._oracle.n_rows)
-        return Iterate(np.zeros(self._oracle.n_features), scores, self._oracle.risk(scores))
 
     def _move_to(self, iterate: Iterate) -> None:
         """Take the gradient there; the second derivative must be at hand: the risk was the last to be evaluated."""
