@@ -102,7 +102,7 @@ class Pass {
       levels[place] = ranking_.levels(query)[slot];
     }
     team.wait();
-    return arranged(query, levels);
+    return arranged(query, query.distinct() ? nullptr : levels);
   }
 
   Arranged arranged(const Query& query, const std::uint32_t* levels) const {

@@ -65,6 +65,10 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
     });
   });
   return_workspace(std::move(workspace));
+  if (std::all_of(queries_.begin(), queries_.end(), [](const Query& query) { return query.distinct(); })) {
+    levels_ = {};
+    level_starts_ = {};
+  }
 }
 
 void Ranking::rank_query(Query& query, const Record* records) {
@@ -85,7 +89,7 @@ void Ranking::rank_query(Query& query, const Record* records) {
 }
 
 void Ranking::total_pairs(const Query& query, std::size_t index, const Record* records) {
-  const std::uint32_t* starts = level_starts(query);
+  const std::uint32_t* starts = level_starts_.data() + query.first_level;
   std::int64_t pairs = 0;
   double lower_weight = 0, weighted_pairs = 0;
   for (std::size_t level = 0; level < query.n_levels; ++level) {

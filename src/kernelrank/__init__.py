@@ -1,9 +1,26 @@
 """Exact pairwise ranking for Python."""
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from kernelrank.estimators import RankSVM, RankSVMCV
-
-__version__ = version("kernelrank")
+if TYPE_CHECKING:
+    from kernelrank.estimators import RankSVM as RankSVM
+    from kernelrank.estimators import RankSVMCV as RankSVMCV
 
 __all__ = ["RankSVM", "RankSVMCV"]
+_ROOMS = ("losses", "metrics", "pairs", "plots", "solvers")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: a command line that shows its help has no use for SciPy."""
+    if name in __all__:
+        return getattr(import_module("kernelrank.estimators"), name)
+    if name in _ROOMS:
+        return import_module(f"kernelrank.{name}")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("kernelrank")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, *_ROOMS, "__version__"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles import pairwise_squared_hinge
 
-from kernelrank.losses import PairwiseSquaredHinge
+from kernelrank.losses import PairwiseSquaredHinge, Risk
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import SmoothLinearOracle, make_products
 from kernelrank.solvers._line_search import Iterate, Point, Ray, search, search_smooth
@@ -15,11 +15,14 @@ class Line:
 
     def __init__(self, value, slope):
         self._value, self._slope, self.tried = value, slope, []
-        self.origin = Point(0.0, value(0.0), slope(0.0), None)
+        self.origin = self._point(0.0)
 
     def at(self, t):
         self.tried.append(t)
-        return Point(t, self._value(t), self._slope(t), None)
+        return self._point(t)
+
+    def _point(self, t):
+        return Point(t, self._value(t), self._slope(t), Risk(self._value(t), 0.0, np.empty(0)))
 
 
 def parabola(minimum):

@@ -45,9 +45,12 @@ class Ranking {
 
   std::size_t row(std::size_t slot) const noexcept { return grouped_ ? slot : rows_.data()[slot]; }
   const std::uint32_t* places(const Query& query) const noexcept { return places_.data() + query.begin; }
-  const std::uint32_t* levels(const Query& query) const noexcept { return levels_.data() + query.begin; }
+  // Of a query of distinct utilities the levels are the places, and there may be no starts.
+  const std::uint32_t* levels(const Query& query) const noexcept {
+    return query.distinct() ? places(query) : levels_.data() + query.begin;
+  }
   const std::uint32_t* level_starts(const Query& query) const noexcept {
-    return level_starts_.data() + query.first_level;
+    return query.distinct() ? nullptr : level_starts_.data() + query.first_level;
   }
   const double* weights(const Query& query) const noexcept { return weights_.data() + query.begin; }
 

@@ -130,16 +130,16 @@ class Bundle:
             model = minimize_model(cuts, alpha, _MODEL_ACCURACY * tol, positive=self._positive)
             cuts.u = model.u
             lower = max(lower, model.value)
-            best = self._best
-            gap = best.objective(alpha) - lower
-            log.add(best.objective(alpha), lower)
+            objective = self._best.objective(alpha)
+            gap = objective - lower
+            log.add(objective, lower)
             # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take.
-            converged = gap <= tol and bool(best.w.any() or not model.w.any())
+            converged = gap <= tol and bool(self._best.w.any() or not model.w.any())
             if converged or iteration == max_iter - 1:
                 break
             if self._plane is None:
                 self._advance(model.w, alpha, gap)
-        return Result(best.w, best.scores, best.objective(alpha), lower, converged, log.history())
+        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history())
 
     def _extrapolate(self, alpha: float) -> None:
         """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
@@ -165,6 +165,7 @@ class Bundle:
             return
         scores -= best.scores  # from here on the scores of the direction
         ray = Ray(oracle, alpha, best, w - best.w, scores)
+        self._best = best = best.without_g()  # the ray has it, as long as it is of use
         # Between two solutions that are not negative none is, but beyond the second some are.
         longest = 1.0 if self._positive else np.inf
         found, beyond = search(ray, self._step, _LINE_TOLERANCE * gap, longest)

@@ -27,6 +27,7 @@ _SHARE_OF_DECREASE = 0.3  # what is left to gain on the line, compared with what
 _SHORTEST_GUESS = 0.02
 _GROWTH = 3.0
 _SHARE_OF_SLOPE = 0.5
+_EMPTY = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class Iterate:
     def objective(self, alpha: float) -> float:
         """Return R(w) + alpha ||w||^2."""
         return self.risk.value + alpha * float(self.w @ self.w)
+
+    def without_g(self) -> Iterate:
+        """Let go of the plane's g, which takes as much memory as the scores."""
+        return replace(self, risk=self.risk._replace(g=_EMPTY))
 
 
 def evaluate(oracle: Oracle, w: Vector) -> Iterate:
@@ -55,6 +60,10 @@ class Point(NamedTuple):
     value: float
     slope: float
     risk: Risk
+
+    def without_g(self) -> Point:
+        """Let go of the plane's g, which takes as much memory as the scores."""
+        return self._replace(risk=self.risk._replace(g=_EMPTY))
 
 
 class Ray:
@@ -75,7 +84,7 @@ class Ray:
     def __init__(
         self, oracle: Oracle, alpha: float, start: Iterate, delta: Vector, q: Vector, slope: float | None = None
     ) -> None:
-        self._oracle, self._alpha, self._start, self._delta, self._q = oracle, alpha, start, delta, q
+        self._oracle, self._alpha, self._start, self._delta, self._q = oracle, alpha, start.without_g(), delta, q
         w = start.w
         self._ww, self._wd, self._dd = float(w @ w), float(w @ delta), float(delta @ delta)
         self.origin = (
@@ -116,12 +125,13 @@ def search(ray: Ray, guess: float, tolerance: float, longest: float = np.inf) ->
     small compared with what was gained. Both points have been evaluated; the second lies on
     the far side of the minimum, where a cut tells the model most.
     """
-    low, high, origin = ray.origin, None, ray.origin
+    low, high = ray.origin, None
+    ray.origin = origin = low.without_g()  # of use only as long as low is the origin
     guess = min(max(guess, _SHORTEST_GUESS), 1.0)
     if origin.slope >= 0:
         # The line rises at once, at least by the subgradient at hand: only a cut can help.
         beyond = ray.at(guess)
-        return min(origin, beyond, key=_value), beyond
+        return min(low, beyond, key=_value), beyond
     t, side = guess, 0
     for _ in range(_MOST_EVALUATIONS):
         point = ray.at(t)
@@ -152,9 +162,9 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     evaluated last, so that second derivatives are at hand there. If float64 finds none that
     is lower, it is the origin.
     """
-    origin = ray.origin
-    low, high, point = origin, None, ray.at(1.0)
-    low_slope, high_slope = origin.slope, np.inf
+    origin, point = ray.origin, ray.at(1.0)
+    low, low_slope = 0.0, origin.slope
+    high, high_slope = np.inf, np.inf
     for _ in range(_MOST_SMOOTH_EVALUATIONS):
         if abs(point.slope) <= -_SHARE_OF_SLOPE * origin.slope and point.value <= origin.value:
             return point
@@ -162,17 +172,18 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
         if point.slope < 0:
             if point.t >= longest:
                 return point
-            low, low_slope, high_slope = point, point.slope, high_slope / 2
+            low, low_slope, high_slope = point.t, point.slope, high_slope / 2
         else:
-            high, high_slope, low_slope = point, point.slope, low_slope / 2
-        if high is None:
-            t = min(_GROWTH * point.t, longest)
+            high, high_slope, low_slope = point.t, point.slope, low_slope / 2
+        if high == np.inf:
+            t = min(_GROWTH * low, longest)
         else:
-            width = high.t - low.t
+            width = high - low
             zero = -low_slope * width / (high_slope - low_slope)
-            t = low.t + min(max(zero, 0.05 * width), 0.95 * width)
+            t = low + min(max(zero, 0.05 * width), 0.95 * width)
+        del point  # or there would be two vectors g
         point = ray.at(t)
-    return point if point.value <= origin.value else ray.at(low.t)
+    return point if point.value <= origin.value else ray.at(low)
 
 
 def extrapolate(ray: Ray) -> Point:

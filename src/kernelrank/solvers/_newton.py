@@ -29,7 +29,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,6 @@ from kernelrank.solvers._result import Log, Report, Result
 
 Vector = NDArray[np.float64]
 
-_EMPTY = np.empty(0)
 # Directions kept for the preconditioner; few where they would cost as much as a product with X.
 _MOST_PAIRS, _FEW_PAIRS, _MANY_FEATURES = 30, 8, 10_000
 _MOST_CG_STEPS = 250
@@ -150,8 +148,7 @@ class Newton:
     def _move_to(self, iterate: Iterate) -> None:
         """Take the gradient there; the second derivative must be at hand: the risk was the last to be evaluated."""
         self._slope = self._oracle.subgradient(iterate.risk.g)  # of R
-        # From here on the slope stands for g, which would take as much memory as the scores.
-        self._at = replace(iterate, risk=iterate.risk._replace(g=_EMPTY))
+        self._at = iterate.without_g()  # from here on the slope stands for it
 
     def _reduced(self, gradient: Vector) -> Vector:
         """Return the part of the gradient that a feasible step can follow."""
@@ -228,7 +225,8 @@ class Newton:
                 break
             length = rz / sHs
             direction += length * s
-            image += length * s_image
+            s_image *= length  # in place: vectors of rows are what takes memory
+            image += s_image
             product += length * Hs
             residual = residual - length * _only(free, Hs)
             if _norm(residual) <= accuracy:
