@@ -54,8 +54,9 @@ class UtilityPairs:
     Notes
     -----
     Ranking costs O(m log m) time once; it keeps 12 bytes a row (4 if no two rows of a query have
-    the same utility; 4 more if the queries are scattered, 8 more with weights) and working memory of 28 bytes a row (44 with weights) after
-    the first count. Any number of threads may count at once.
+    the same utility; 4 more if the queries are scattered, 8 more with weights) and working memory
+    of 28 bytes a row (44 with weights) after the first count. Any number of threads may count at
+    once.
 
     Examples
     --------
