@@ -37,10 +37,16 @@ bench: $(VENV)/built
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/path.py
+	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/reading.py
 
 ## kernelrank and its peers side by side, in an environment of its own; dlib takes 20 minutes to build, once.
 bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.run
+
+## One of the papers' studies, by the name of its folder: make experiment-letor. Needs KERNELRANK_DATA.
+experiment-%: $(VENV)/built
+	$(BIN)/python experiments/$*/run.py
 
 ## The tests of the compiled core under the address and undefined-behaviour sanitizers.
 sanitize: $(VENV)/built
@@ -48,7 +54,7 @@ sanitize: $(VENV)/built
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
 	$(BIN)/cmake --build build/sanitize
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/losses tests/solvers/test_products.py -m "not slow"
+	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/losses tests/io tests/solvers/test_products.py -m "not slow"
 
 clean:
 	rm -rf build $(VENV) $(PEERS) dist

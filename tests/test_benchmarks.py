@@ -81,3 +81,24 @@ def test_path(run):
         if found["loss"] == "hinge":
             assert -1e-12 <= float(found["worst gap"]) <= 1e-3
     assert output.count("a path costs at most") == 4
+
+
+def test_reading(run):
+    output = run("reading.py")
+    heading, _, *rows = cells(output)
+    assert {"1 thread", "2 threads", "scikit-learn", "ratio", "x arrays"} <= set(heading)
+    assert [row[0] for row in rows] == ["LETOR-like", "text-like"]
+    for row in rows:
+        found = dict(zip(heading, row, strict=True))
+        assert float(found["ratio"]) > 0
+        assert float(found["1 thread"]) > 0
+    assert output.count("times as fast as scikit-learn") == 2
+
+
+def test_metrics(run):
+    output = run("metrics.py")
+    heading, _, *rows = cells(output)
+    assert heading[:3] == ["metric", "one query", "queries"]
+    assert {"ndcg", "err", "auc_interval", "kendall_tau"} <= {row[0] for row in rows}
+    assert all(float(row[1]) > 0 and float(row[2]) > 0 for row in rows)
+    assert output.count("the slowest is") == len(heading) - 1

@@ -70,6 +70,16 @@ def test_quick_run(root, tmp_path):
     assert (tmp_path / "text.svg").exists()
 
 
+def test_concordance_of_survival_packages(root):
+    command = [sys.executable, "-m", "benchmarks.peers.concordance", "--quick"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    [lines] = tables(done.stdout).values()
+    ours = [line for line in lines if line["who"] == "kernelrank"]
+    assert [line["data"] for line in ours] == ["no ties", "tied scores", "tied times and scores"]
+    assert [line["tied"] == "0" for line in ours] == [True, False, False]
+
+
 def test_conversions_to_peers(load):
     peers = [name for name, peer in load("competitors").COMPETITORS.items() if peer.version() and name != "kernelrank"]
     found = load("conversions").check_conversions(peers)

@@ -14,6 +14,7 @@ namespace nb = nanobind;
 
 void bind_counting(nb::module_& module);
 void bind_products(nb::module_& module);
+void bind_svmlight(nb::module_& module);
 void bind_violated(nb::module_& module);
 
 template <class T>

@@ -7,5 +7,6 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled core of kernelrank.";
   bind_counting(module);
   bind_products(module);
+  bind_svmlight(module);
   bind_violated(module);
 }

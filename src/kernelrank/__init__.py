@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from kernelrank.estimators import RankSVMCV as RankSVMCV
 
 __all__ = ["RankSVM", "RankSVMCV"]
-_ROOMS = ("losses", "metrics", "pairs", "plots", "solvers")
+_ROOMS = ("io", "losses", "metrics", "pairs", "persistence", "plots", "solvers")
 
 
 def __getattr__(name: str) -> Any:

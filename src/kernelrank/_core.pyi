@@ -87,3 +87,39 @@ def scatter_product(
     squared: bool = False,
 ) -> None:
     """Write out = sum of v[line] * line for a compressed matrix."""
+
+class FormatError(ValueError):
+    """A line of an svmlight file is wrong; the arguments are its number, the problem, and the bytes at fault."""
+
+class _SvmlightReader:
+    def __init__(self, zero_based: bool | None, n_features: int | None) -> None: ...
+    def feed(self, block: bytes, n_threads: int) -> None:
+        """Parse the lines of the next block; it may end inside a line."""
+    def finish(
+        self,
+    ) -> tuple[
+        tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+        int,
+        _Floats,
+        NDArray[np.int64] | None,
+        list[str] | None,
+        list[str] | None,
+    ]:
+        """Return CSR parts, n_features, targets, query ids or places in the list that follows, comments."""
+
+class SvmlightReader32(_SvmlightReader):
+    """The rows of an svmlight file, parsed block by block into float32."""
+
+class SvmlightReader64(_SvmlightReader):
+    """The rows of an svmlight file, parsed block by block into float64."""
+
+def format_svmlight(
+    starts: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    values: NDArray[Any],
+    targets: _Floats,
+    queries: list[bytes] | None,
+    comments: list[bytes] | None,
+    first_index: int,
+) -> bytes:
+    """Return the lines of an svmlight file."""

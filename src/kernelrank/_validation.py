@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d, validation
 
-from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError
 
 QID_COLUMN = "qid"
 
@@ -74,18 +76,46 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
         raise ValueError(f"qid must have one element a row, got an array of shape {ids.shape}.")
     if len(ids) != n_rows:
         raise ValueError(f"qid has {len(ids)} elements, but there are {n_rows} rows.")
+    if ids.dtype == np.int32 and _are_codes(ids):
+        return np.ascontiguousarray(ids), int(ids.max()) + 1
     if ids.dtype.kind == "O":
         return _encode_objects(ids)
     if ids.dtype.kind == "f" and not np.isfinite(ids).all():
         raise ValueError("qid contains NaN or infinity.")
     if ids.dtype.kind in "mM" and np.isnat(ids).any():
         raise ValueError("qid contains a missing value.")
-    # Rows that come grouped, as they mostly do, need no sort: number the runs.
+    # Rows that come grouped, as they mostly do, are few runs.
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1]))) if n_rows else np.empty(0, np.intp)
-    heads, first_runs, head_of_run = np.unique(ids[starts], return_index=True, return_inverse=True)
-    codes_of_runs = np.argsort(np.argsort(first_runs))[head_of_run]
-    codes = np.repeat(codes_of_runs.astype(np.int32), np.diff(np.append(starts, n_rows)))
-    return codes, len(heads)
+    codes_of_runs, n_queries = _number(ids[starts])
+    return np.repeat(codes_of_runs, np.diff(np.append(starts, n_rows))), n_queries
+
+
+def _number(ids: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
+    """Give ids numbers as they first appear."""
+    places, n_places = _places(ids)
+    first = np.full(n_places, len(ids))
+    first[places[::-1]] = np.arange(len(ids) - 1, -1, -1)  # of several, the last one stays
+    numbers = np.empty(n_places, dtype=np.int32)
+    numbers[np.argsort(first)] = np.arange(n_places, dtype=np.int32)
+    return numbers[places], int((first < len(ids)).sum())
+
+
+def _places(ids: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Give equal ids the same place, and different ones different places, among not many more than there are ids."""
+    if len(ids) and ids.dtype.kind in "iu":
+        span = int(ids.max()) - int(ids.min()) + 1
+        if span <= 4 * len(ids):
+            wide = np.int64 if ids.dtype.kind == "i" else np.uint64
+            return np.subtract(ids, ids.min(), dtype=wide).astype(np.intp), span
+    heads, places = np.unique(ids, return_inverse=True)
+    return places, len(heads)
+
+
+def _are_codes(ids: NDArray[np.int32]) -> bool:
+    """Tell whether ids are 0, 1, ... in the order in which they first appear."""
+    if len(ids) == 0 or ids[0] != 0 or ids.min() < 0:
+        return False
+    return bool((np.diff(np.maximum.accumulate(ids)) <= 1).all())
 
 
 def as_id_array(qid: ArrayLike) -> NDArray[Any]:
@@ -124,12 +154,28 @@ def _is_missing(each: Any) -> bool:
 
 def separate_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
     """Take a data-frame column named "qid" out of X, as the query ids."""
-    columns = getattr(X, "columns", None)
-    if columns is None or QID_COLUMN not in list(columns):
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame) or QID_COLUMN not in frame.columns:
         return X, qid
     if qid is not None:
         raise ValueError("qid was given twice: as an argument and as a column of X. Drop one of them.")
-    return X[[column for column in columns if column != QID_COLUMN]], np.asarray(X[QID_COLUMN])
+    return frame.drop(QID_COLUMN).to_native(), frame[QID_COLUMN].to_numpy()
+
+
+def warn_of_missing_queries(estimator: Any) -> None:
+    """Warn if an estimator was fitted with queries; to be called by what scores it without."""
+    model = estimator
+    while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # of a search, of a pipeline
+        model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
+    if getattr(model, "_fitted_with_queries", False):
+        warnings.warn(
+            f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are"
+            ' compared. Pass qid to score, or put it into a data-frame column named "qid". Inside scikit-learn\'s'
+            " cross-validation, enable metadata routing (sklearn.set_config(enable_metadata_routing=True)) or use"
+            " the column.",
+            MissingQueryWarning,
+            stacklevel=3,
+        )
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:

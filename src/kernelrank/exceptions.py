@@ -2,12 +2,31 @@
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["ConvergenceWarning", "MissingQueryWarning", "NoComparablePairsError"]
+__all__ = [
+    "ConvergenceWarning",
+    "DataFormatError",
+    "MissingQueryWarning",
+    "ModelFormatError",
+    "NoComparablePairsError",
+    "UndefinedQueryWarning",
+]
 
 
 class NoComparablePairsError(ValueError):
     """No two rows of a common query have different utilities, so there is nothing to rank."""
 
 
+class DataFormatError(ValueError):
+    """A data file does not follow its format, or is damaged; the message starts with ``file:line:``."""
+
+
+class ModelFormatError(ValueError):
+    """A file holds no model that can be read: it is of another kind, damaged, or newer than this version."""
+
+
 class MissingQueryWarning(UserWarning):
     """A model fitted with queries is scored as if all rows belonged to a single one."""
+
+
+class UndefinedQueryWarning(UserWarning):
+    """A metric is not defined for some of the queries, and its mean is over the others."""

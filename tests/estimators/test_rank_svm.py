@@ -115,6 +115,18 @@ def test_a_constant_feature_gets_weight_zero(rng):
     assert RankSVM(alpha=1e-9).fit(np.column_stack([X, np.full(len(y), 1e8)]), y).coef_[-1] == 0
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_feature_that_is_constant_in_every_query_changes_nothing(rng, loss):
+    X, y = data(rng)
+    qid = np.arange(len(y)) // 10
+    when = 1e12 * rng.normal(size=len(y))[qid]
+    model = RankSVM(alpha=1e-6, loss=loss).fit(np.column_stack([X, when]), y, qid=[f"q{k}" for k in qid])
+    assert model.coef_[-1] == 0
+    np.testing.assert_allclose(model.coef_[:-1], RankSVM(alpha=1e-6, loss=loss).fit(X, y, qid=qid).coef_, rtol=1e-9)
+    pairs = [[k, k + 1] if y[k] > y[k + 1] else [k + 1, k] for k in range(0, len(y) - 1, 2)]
+    assert RankSVM(alpha=1e-6, loss=loss).fit_pairs(np.column_stack([X, when]), pairs, qid=qid).coef_[-1] == 0
+
+
 @pytest.mark.parametrize("k", [2, 3])
 def test_repeated_rows_equal_weights(rng, k):
     X, y = data(rng, m=60)
@@ -324,6 +336,13 @@ def test_fit_leaves_the_parameters_alone(rng):
     model = RankSVM(alpha=1e-2)
     before = model.get_params()
     assert model.fit(X, y).get_params() == before
+
+
+def test_a_function_is_told_every_iteration(rng, capsys):
+    records = []
+    model = RankSVM(verbose=records.append).fit(*data(rng))
+    np.testing.assert_array_equal(np.array(records, dtype=model.history_.dtype), model.history_)
+    assert capsys.readouterr().out == ""
 
 
 def test_verbose_prints_the_bounds(rng, capsys):

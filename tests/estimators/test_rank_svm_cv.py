@@ -265,6 +265,38 @@ def test_progress(rng, capsys):
     assert lines[0].startswith("fold 1 of 4: concordance 0.")
 
 
+def test_a_function_is_told_every_fit(rng, capsys):
+    X, y = data(rng)
+    told = []
+    RankSVMCV(3, cv=4, verbose=lambda *numbers: told.append(numbers)).fit(X, y)
+    assert told == [(k + 1, 15) for k in range(15)]
+    assert capsys.readouterr().out == ""
+
+
+def test_alpha_is_chosen_by_what_is_asked_for(rng):
+    X, y, qid = query_data(rng)
+
+    def worst(y_true, y_score, qid):
+        return -concordance_index(y_true, y_score, qid=qid)
+
+    best, other = (RankSVMCV(ALPHAS, cv=3, scoring=by).fit(X, y, qid=qid) for by in (None, worst))
+    np.testing.assert_array_equal(best.scores_, -other.scores_)
+    assert other.alpha_ == other.alphas_[np.argmax(other.scores_.mean(axis=1))]
+
+
+def test_a_score_that_is_not_defined_has_no_say(rng):
+    X, y = data(rng)
+    asked = []
+
+    def sometimes(y_true, y_score, qid):
+        asked.append(len(y_true))
+        return np.nan if len(asked) <= len(ALPHAS) else float(len(asked))  # nothing in the first fold
+
+    model = RankSVMCV(ALPHAS, cv=3, scoring=sometimes).fit(X, y)
+    assert np.isnan(model.scores_[:, 0]).all()
+    assert model.alpha_ == min(ALPHAS)
+
+
 def test_a_failed_fit_leaves_the_last_one_alone(rng):
     X, y = data(rng)
     model = RankSVMCV(3).fit(X, y)

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, somersd
 from sklearn.metrics import roc_auc_score
 
-from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.metrics import concordance_index, pairwise_error
+from kernelrank.exceptions import NoComparablePairsError, UndefinedQueryWarning
+from kernelrank.metrics import concordance_index, kendall_tau, pairwise_error
 from kernelrank.pairs import UtilityPairs
+
+# Most cases have queries without a pair. That they are counted has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.exceptions.UndefinedQueryWarning")
 
 any_ties = st.sampled_from((0, 0.5, 1, 0.25, 0.7))
 comparable_cases = strategies.cases.filter(lambda case: UtilityPairs(case.y, qid=case.qid).n_pairs > 0)
@@ -77,6 +80,91 @@ def test_error_is_what_concordance_leaves(case, ties):
     error = pairwise_error(case.y, case.scores, qid=case.qid, ties=ties)
     assert error == near(1 - concordance_index(case.y, case.scores, qid=case.qid, ties=1 - ties))
     assert error == near(1 - oracles.concordance(*case, ties=1 - ties))
+
+
+@pytest.mark.parametrize("metric", [concordance_index, pairwise_error])
+@given(case=strategies.cases, ties=any_ties)
+def test_values_of_queries(metric, case, ties):
+    values = metric(case.y, case.scores, qid=case.qid, ties=ties, per_query=True)
+    query = oracles.query_numbers(case.qid, len(case.y))
+    assert len(values) == query.max() + 1
+    for number, value in enumerate(values):
+        y, scores = case.y[query == number], case.scores[query == number]
+        if y.min() == y.max():
+            assert np.isnan(value)
+        elif metric is concordance_index:
+            assert value == near(oracles.concordance(y, scores, ties=ties))
+        else:
+            assert value == near(1 - oracles.concordance(y, scores, ties=1 - ties))
+
+
+@pytest.mark.parametrize("metric", [concordance_index, pairwise_error, kendall_tau])
+@pytest.mark.filterwarnings("error")
+def test_queries_left_out_are_counted_in_one_warning(metric):
+    y, qid = [1, 2, 1, 2, 3, 5, 5, 4], ["a", "a", "b", "b", "b", "tied", "tied", "single"]
+    with pytest.warns(
+        UndefinedQueryWarning, match=r"^2 of 4 queries have no pair .* left out of the mean\.$"
+    ) as caught:
+        mean = metric(y, y, qid=qid)
+    assert [each.filename for each in caught] == [__file__]
+    values = metric(y, y, qid=qid, per_query=True)
+    np.testing.assert_array_equal(values, [mean, mean, np.nan, np.nan])
+    assert metric(y[:5], y[:5], qid=qid[:5]) == mean
+
+
+# Kendall's tau
+
+
+def tau_b(y, scores):
+    """By the definition: every pair is looked at."""
+    y, scores = (np.sign(np.subtract.outer(values, values)) for values in (y, scores))
+    differing = np.abs(y).sum() * np.abs(scores).sum()
+    return np.nan if differing == 0 else (y * scores).sum() / np.sqrt(differing)
+
+
+@given(case=strategies.cases)
+def test_tau_is_that_of_the_definition(case):
+    found = kendall_tau(case.y, case.scores, qid=case.qid, per_query=True)
+    query = oracles.query_numbers(case.qid, len(case.y))
+    with np.errstate(over="ignore"):
+        expected = [tau_b(case.y[query == number], case.scores[query == number]) for number in range(query.max() + 1)]
+    assert found.tolist() == pytest.approx(expected, rel=1e-14, abs=1e-15, nan_ok=True)
+    np.testing.assert_array_equal(kendall_tau(case.scores, case.y, qid=case.qid, per_query=True), found)
+
+
+@pytest.mark.parametrize("levels", [2, 5, 300])
+@pytest.mark.parametrize("m", [10, 1000, 20_000])
+def test_tau_is_scipys(levels, m, rng):
+    y = rng.integers(0, levels, m)
+    scores = np.round(rng.normal(size=m) + y / levels, 1)
+    assert kendall_tau(y, scores) == pytest.approx(kendalltau(y, scores).statistic, rel=1e-12, abs=1e-15)
+
+
+def test_tau_reaches_one_exactly(rng):
+    y = rng.integers(0, 20, 1001)
+    assert kendall_tau(y, 3.0 * y - 7) == 1.0
+    assert kendall_tau(y, -y) == -1.0
+    assert kendall_tau([1, 2, 3, 3], [1, 1, 2, 2]) < 1
+
+
+@pytest.mark.parametrize(("y", "scores"), [([1, 1], [1, 2]), ([1, 2], [1, 1]), ([1], [1])])
+def test_tau_of_a_constant(y, scores):
+    assert np.isnan(kendall_tau(y, scores, per_query=True)).all()
+    with pytest.raises(NoComparablePairsError, match="no pair that differs in y_true or none that differs in y_score"):
+        kendall_tau(y, scores)
+
+
+def test_a_million_rows_are_counted_exactly():
+    m = 1_000_000
+    y = np.arange(m)
+    swapped = y.copy()
+    swapped[[0, -1]] = swapped[[-1, 0]]  # 2 m - 3 of the pairs are now wrong
+    n_pairs, n_wrong = m * (m - 1) // 2, 2 * m - 3
+    assert n_pairs > 2**32
+    assert concordance_index(y, swapped) == (n_pairs - n_wrong) / n_pairs
+    assert pairwise_error(y, swapped) == n_wrong / n_pairs
+    assert pairwise_error(y, np.zeros(m)) == 0.5
+    assert kendall_tau(y, swapped) == (n_pairs - 2 * n_wrong) / n_pairs
 
 
 # Against others
@@ -172,7 +260,7 @@ def test_containers():
     ("y", "qid"), [([1], None), ([2, 2, 2], None), ([0.0, -0.0], None), ([1, 2, 3, 3], [0, 1, 2, 2])]
 )
 def test_nothing_to_compare(metric, y, qid):
-    with pytest.raises(NoComparablePairsError, match="no two rows of a common query have different values of y_true"):
+    with pytest.raises(NoComparablePairsError, match="there is no pair of rows with different values of y_true"):
         metric(y, np.arange(len(y)), qid=qid)
 
 

@@ -89,6 +89,19 @@ def test_constant_columns_get_exactly_nothing(rng, storage):
     assert backward[0] != 0
 
 
+@pytest.mark.parametrize("storage", ["C", "Fortran", "csr", "csc"])
+def test_columns_that_are_constant_in_every_query_get_exactly_nothing(rng, storage):
+    queries = np.concatenate([np.arange(40), rng.integers(40, size=860)]).astype(np.int32)
+    X = np.column_stack([rng.normal(size=900), rng.normal(size=40)[queries] * 1e9])
+    almost = X[:, 1].copy()
+    almost[850] += 1.0
+    products = make_products(storages(np.column_stack([X, almost]))[storage], queries=queries)
+    g = rng.normal(size=900)
+    backward, squares = products.backward(g), products.squares(np.abs(g))
+    assert backward[1] == squares[1] == 0.0
+    assert backward[0] != 0 != backward[2]
+
+
 def test_a_column_constant_but_for_one_row_is_not_constant(rng):
     X = np.full((5000, 2), 3.0)
     X[1234, 1] = 4.0

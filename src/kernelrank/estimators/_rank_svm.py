@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._threads import resolve_threads, single_threaded_blas
-from kernelrank._validation import check_vector, check_weights, scale_weights
+from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._parameters import check_choices, check_positive, check_training_parameters
 from kernelrank.estimators._ranker import LinearRanker
 from kernelrank.estimators._training import make_solver, print_record, shortcoming
@@ -61,8 +62,9 @@ class RankSVM(LinearRanker):
         Threads, as in scikit-learn: None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         For the choice of basis vectors; a linear kernel has no use for it.
-    verbose : int, default=0
-        1 prints a line an iteration: objective, lower bound and gap.
+    verbose : int or callable, default=0
+        1 prints a line an iteration: objective, lower bound and gap. A function is called with
+        each record of `history_` instead.
 
     Attributes
     ----------
@@ -131,7 +133,7 @@ class RankSVM(LinearRanker):
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
+        verbose: int | Callable[[Any], None] = 0,
     ) -> None:
         self.alpha = alpha
         self.loss = loss
@@ -170,9 +172,11 @@ class RankSVM(LinearRanker):
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
-        pairs = UtilityPairs(check_vector(y, "y", X.shape[0]), qid=qid, sample_weight=weights, n_jobs=self.n_jobs)
+        y = check_vector(y, "y", X.shape[0])
+        queries, _ = encode_queries(qid, X.shape[0])
+        pairs = UtilityPairs(y, qid=queries, sample_weight=weights, n_jobs=self.n_jobs)
         n_pairs = pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit
-        return self._train(X, pairs, noted, n_pairs_=n_pairs, _fitted_with_queries=qid is not None)
+        return self._train(X, pairs, queries, noted, n_pairs_=n_pairs)
 
     def fit_pairs(
         self, X: Any, pairs: ArrayLike, *, weight: ArrayLike | None = None, qid: ArrayLike | None = None
@@ -211,23 +215,26 @@ class RankSVM(LinearRanker):
         X, qid, noted = self._check_rows(X, qid)
         pairs = np.asarray(pairs)
         weights, unit = scale_weights(check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs"))
-        preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=qid)
+        queries, _ = encode_queries(qid, X.shape[0])
+        preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
         n_pairs = preferences.n_pairs if weights is None else preferences.n_pairs * unit
-        return self._train(X, preferences, noted, n_pairs_=n_pairs, _fitted_with_queries=qid is not None)
+        return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
-    def _train(self, X: Any, pairs: Pairs, noted: dict[str, Any], **attributes: Any) -> Self:
+    def _train(
+        self, X: Any, pairs: Pairs, queries: NDArray[np.int32] | None, noted: dict[str, Any], **attributes: Any
+    ) -> Self:
         with single_threaded_blas:
             solver = make_solver(
-                make_products(X, resolve_threads(self.n_jobs)),
+                make_products(X, resolve_threads(self.n_jobs), queries),
                 pairs,
                 loss=self.loss,
                 query_weighting=self.query_weighting,
                 positive=self.positive,
                 start=self._last_solution(X.shape[1]),
             )
-            report = print_record if self.verbose else None
+            report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
             result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
-        self._store(result, noted, history_=result.history, **attributes)
+        self._store(result, noted, history_=result.history, _fitted_with_queries=queries is not None, **attributes)
         if not result.converged:
             warnings.warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning, stacklevel=3)
         return self

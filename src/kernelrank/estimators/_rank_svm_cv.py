@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
 
@@ -16,7 +17,7 @@ from kernelrank.estimators._folds import Fold, make_folds
 from kernelrank.estimators._parameters import check_training_parameters
 from kernelrank.estimators._ranker import LinearRanker
 from kernelrank.estimators._training import make_solver, shortcoming
-from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError, UndefinedQueryWarning
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import concordance_index
 from kernelrank.pairs import UtilityPairs
@@ -42,6 +43,10 @@ class RankSVMCV(LinearRanker):
     cv : int, splitter or iterable of (train, test), default=5
         Folds; None means 5. They never split a query: a number means ``GroupKFold`` over the queries, or over
         `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows.
+    scoring : callable, default=None
+        What to choose alpha by: a function ``(y_true, y_score, qid=...)`` whose values are better
+        the greater they are, as most of :mod:`kernelrank.metrics` are, on the rows of a fold; NaN if
+        it is not defined for them. By default their concordance, with the weights of the rows.
     loss : {"hinge", "squared_hinge"}, default="hinge"
     query_weighting : {"query", "pair"}, default="query"
     positive : bool, default=False
@@ -52,15 +57,16 @@ class RankSVMCV(LinearRanker):
         Threads, as in scikit-learn. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
         For the shuffled ``KFold``.
-    verbose : int, default=0
-        1 prints a line a fold.
+    verbose : int or callable, default=0
+        1 prints a line a fold. A function is called after each fit instead, with how many of how
+        many are done.
 
     Attributes
     ----------
     alphas_ : ndarray of shape (n_alphas,)
         From the largest to the smallest.
     scores_ : ndarray of shape (n_alphas, n_folds)
-        Concordance on the rows of each fold; NaN if they have no comparable pair.
+        Concordance, or `scoring`, on the rows of each fold; NaN if it is not defined for them.
     alpha_ : float
         The alpha with the greatest mean score; the larger of equals.
     coef_path_ : ndarray of shape (n_alphas, n_features)
@@ -101,6 +107,7 @@ class RankSVMCV(LinearRanker):
         alphas: int | ArrayLike = 20,
         *,
         cv: Any = 5,
+        scoring: Callable[..., float] | None = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         query_weighting: Literal["query", "pair"] = "query",
         positive: bool = False,
@@ -108,10 +115,11 @@ class RankSVMCV(LinearRanker):
         max_iter: int = 1000,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
-        verbose: int = 0,
+        verbose: int | Callable[[int, int], None] = 0,
     ) -> None:
         self.alphas = alphas
         self.cv = cv
+        self.scoring = scoring
         self.loss = loss
         self.query_weighting = query_weighting
         self.positive = positive
@@ -156,21 +164,21 @@ class RankSVMCV(LinearRanker):
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
         queries, _ = encode_queries(qid, X.shape[0])
         folds = make_folds(self.cv, y, queries, qid if groups is None else groups, self.random_state)
-        rows = _Rows(make_products(X, resolve_threads(self.n_jobs)), y, queries, weights, self.n_jobs)
-        lapses: list[tuple[float, str]] = []
+        rows = _Rows(make_products(X, resolve_threads(self.n_jobs), queries), y, queries, weights, self.n_jobs)
         with single_threaded_blas:
             alphas = self._grid(rows)
+            fits = _Fits(len(alphas) * (len(folds) + 1), self.verbose if callable(self.verbose) else None)
             scores = np.empty((len(alphas), len(folds)))
             for number, fold in enumerate(folds):
                 try:
-                    scores[:, number] = self._score_path(rows, fold, alphas, lapses)
+                    scores[:, number] = self._score_path(rows, fold, alphas, fits)
                 except NoComparablePairsError as reason:
                     raise NoComparablePairsError(f"Fold {number} cannot be trained on. {reason}") from None
                 self._tell(number, alphas, scores)
             best = _best(scores)
             pairs = rows.pairs()
             coef_path, gaps = np.empty((len(alphas), X.shape[1])), np.empty(len(alphas))
-            for k, result in enumerate(self._path(rows, pairs, alphas, lapses)):
+            for k, result in enumerate(self._path(rows, pairs, alphas, fits)):
                 coef_path[k], gaps[k] = result.w, result.gap
                 if k == best:
                     chosen = result
@@ -185,9 +193,9 @@ class RankSVMCV(LinearRanker):
             n_pairs_=pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit,
             _fitted_with_queries=qid is not None,
         )
-        if lapses:
+        if fits.lapses:
             warnings.warn(
-                f"{len(lapses)} of {len(alphas) * (len(folds) + 1)} fits miss tol. The worst: {max(lapses)[1]}",
+                f"{len(fits.lapses)} of {fits.total} fits miss tol. The worst: {max(fits.lapses)[1]}",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -205,9 +213,7 @@ class RankSVMCV(LinearRanker):
             raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
         return np.unique(alphas)[::-1]
 
-    def _path(
-        self, rows: _Rows, pairs: UtilityPairs, alphas: Vector, lapses: list[tuple[float, str]]
-    ) -> Iterator[Result]:
+    def _path(self, rows: _Rows, pairs: UtilityPairs, alphas: Vector, fits: _Fits) -> Iterator[Result]:
         """Fit for every alpha, one after the other; note what has not converged."""
         solver = make_solver(
             rows.products, pairs, loss=self.loss, query_weighting=self.query_weighting, positive=self.positive
@@ -215,28 +221,46 @@ class RankSVMCV(LinearRanker):
         for alpha in alphas:
             result = solver.minimize(float(alpha), tol=self.tol, max_iter=self.max_iter, report=None)
             if not result.converged:
-                lapses.append((result.gap, shortcoming(self.loss, self.tol, result)))
+                fits.lapses.append((result.gap, shortcoming(self.loss, self.tol, result)))
+            fits.count()
             yield result
 
-    def _score_path(self, rows: _Rows, fold: Fold, alphas: Vector, lapses: list[tuple[float, str]]) -> Vector:
-        """Concordance on the rows of a fold, for every alpha."""
+    def _score_path(self, rows: _Rows, fold: Fold, alphas: Vector, fits: _Fits) -> Vector:
+        """Score the rows of a fold, for every alpha."""
         y, queries, weights = rows.y[fold.test], _take(rows.queries, fold.test), _take(rows.weights, fold.test)
+        scoring = self.scoring or partial(concordance_index, sample_weight=weights, n_jobs=self.n_jobs)
         scores = np.full(len(alphas), np.nan)
-        for k, result in enumerate(self._path(rows, rows.pairs(fold.train), alphas, lapses)):
+        for k, result in enumerate(self._path(rows, rows.pairs(fold.train), alphas, fits)):
             try:
-                found = result.scores[fold.test]
-                scores[k] = concordance_index(y, found, qid=queries, sample_weight=weights, n_jobs=self.n_jobs)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UndefinedQueryWarning)  # for every fold and alpha the same
+                    scores[k] = scoring(y, result.scores[fold.test], qid=queries)
             except NoComparablePairsError:
+                fits.count(len(alphas) - 1 - k)
                 break  # it depends on y alone
         return scores
 
     def _tell(self, number: int, alphas: Vector, scores: Vector) -> None:
-        if self.verbose:
-            k = int(np.argmax(np.nan_to_num(scores[:, number])))
+        if self.verbose and not callable(self.verbose):
+            k = int(np.argmax(np.nan_to_num(scores[:, number], nan=-np.inf)))
+            what = "concordance" if self.scoring is None else "score"
             print(
-                f"fold {number + 1} of {scores.shape[1]}: concordance {scores[k, number]:.4f} at alpha {alphas[k]:.3g}",
+                f"fold {number + 1} of {scores.shape[1]}: {what} {scores[k, number]:.4f} at alpha {alphas[k]:.3g}",
                 flush=True,
             )
+
+
+class _Fits:
+    """How many fits are done, and which of them miss their tolerance."""
+
+    def __init__(self, total: int, told: Callable[[int, int], None] | None) -> None:
+        self.total, self.lapses, self._done, self._told = total, list[tuple[float, str]](), 0, told
+
+    def count(self, more: int = 1) -> None:
+        """Note that so many more are done, or will not be needed."""
+        self._done += more
+        if self._told is not None:
+            self._told(self._done, self.total)
 
 
 class _Rows(NamedTuple):

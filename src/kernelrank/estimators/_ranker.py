@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid
-from kernelrank.exceptions import MissingQueryWarning
+from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
 from kernelrank.metrics import concordance_index
 from kernelrank.solvers import Result, multiply
 
@@ -102,20 +101,19 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         -------
         float
             Share of correctly ordered pairs, between 0 and 1; ties count half.
+
+        Warns
+        -----
+        UndefinedQueryWarning
+            If some queries have no two different values of y: the mean is over the others.
         """
         _, qid = separate_qid(X, qid)
         scores = self.predict(X)
         y = check_vector(y, "y", len(scores))
-        if qid is None and self._fitted_with_queries:
-            warnings.warn(
-                f"{type(self).__name__} was fitted with qid but is scored without: rows of different queries are"
-                ' compared. Pass qid to score, or put it into a data-frame column named "qid". Inside scikit-learn\'s'
-                " cross-validation, enable metadata routing (sklearn.set_config(enable_metadata_routing=True)) or use"
-                " the column.",
-                MissingQueryWarning,
-                stacklevel=2,
-            )
-        return concordance_index(y, scores, qid=qid, sample_weight=sample_weight, n_jobs=self.n_jobs)
+        if qid is None:
+            warn_of_missing_queries(self)
+        found: float = concordance_index(y, scores, qid=qid, sample_weight=sample_weight, n_jobs=self.n_jobs)
+        return found
 
     def _require_target(self, y: Any) -> None:
         if y is None:
@@ -124,7 +122,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
     def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
         """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
         X, qid = separate_qid(X, qid)
-        other = clone(self)
+        other = copy(self)
         X = check_features(other, X, reset=True)
         return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
 

@@ -6,7 +6,8 @@ so the number of threads does not show in the result.
 
 A column whose values are far from zero compared with their spread would drown its
 differences, all that ranking depends on, in rounding. Such columns are shifted; a column
-that is constant gets no weight at all. Neither changes the order of the scores in any query.
+that is constant, or constant in every query, gets no weight at all: what it gets otherwise is
+rounding, divided by alpha. Neither changes the order of the scores in any query.
 """
 
 from __future__ import annotations
@@ -52,9 +53,24 @@ class Products:
     squares: Callable[[Vector], Vector]
 
 
-def make_products(X: Any, n_threads: int = 1) -> Products:
-    """Prepare the products with a dense, CSR or CSC matrix of float32 or float64."""
-    return _sparse_products(X, n_threads) if sp.issparse(X) else _dense_products(np.asarray(X), n_threads)
+def make_products(X: Any, n_threads: int = 1, queries: NDArray[np.int32] | None = None) -> Products:
+    """Prepare the products with a dense, CSR or CSC matrix of float32 or float64.
+
+    `queries` tells which rows are compared with each other; without it all are.
+    """
+    first = _first_rows(queries, X.shape[0])
+    if sp.issparse(X):
+        return _sparse_products(X, n_threads, first)
+    return _dense_products(np.asarray(X), n_threads, first)
+
+
+def _first_rows(queries: NDArray[np.int32] | None, n_rows: int) -> NDArray[np.int32]:
+    """Return for each row the first row of its query."""
+    if queries is None:
+        return np.broadcast_to(np.int32(0), n_rows)
+    first = np.empty(int(queries.max()) + 1, np.int32)
+    first[queries[::-1]] = np.arange(n_rows - 1, -1, -1, dtype=np.int32)  # of several, the last one stays
+    return first[queries]
 
 
 def multiply(X: Any, w: Vector) -> Vector:
@@ -70,9 +86,9 @@ def _row_blocks(X: NDArray[Any]) -> list[slice]:
     return [slice(start, min(m, start + size)) for start in range(0, m, size)]
 
 
-def _dense_products(X: NDArray[Any], n_threads: int) -> Products:
+def _dense_products(X: NDArray[Any], n_threads: int, first: NDArray[np.int32]) -> Products:
     m, n = X.shape
-    shift, constant = _dense_columns(X)
+    shift, constant = _dense_columns(X, first)
     convert = X.dtype != np.float64 or shift.any()
     blocks = _row_blocks(X)
 
@@ -116,35 +132,34 @@ def _each(work: Callable[[slice], Any], blocks: list[slice], n_threads: int) -> 
             yield from pool.map(work, blocks[start : start + 8 * n_threads])
 
 
-def _dense_columns(X: NDArray[Any]) -> tuple[Vector, NDArray[np.intp]]:
-    """Shift of each column (mostly zero), and which columns are constant."""
-    sample = np.asarray(X[:: -(-len(X) // _SAMPLE_ROWS)], dtype=np.float64)
-    shift, constant = _shifts(sample)
+def _dense_columns(X: NDArray[Any], first: NDArray[np.int32]) -> tuple[Vector, NDArray[np.intp]]:
+    """Shift of each column (mostly zero), and which columns are constant in every query."""
+    some = slice(None, None, -(-len(X) // _SAMPLE_ROWS))
+    shift, constant = _shifts(np.asarray(X[some], np.float64), np.asarray(X[first[some]], np.float64))
     for rows in _row_blocks(X):
         if len(constant) == 0:
             break
-        constant = constant[(X[rows][:, constant] == X[0, constant]).all(axis=0)]
+        constant = constant[(X[rows][:, constant] == X[first[rows]][:, constant]).all(axis=0)]
     shift[constant] = 0.0
     return shift, constant
 
 
-def _shifts(sample: Vector) -> tuple[Vector, NDArray[np.intp]]:
-    first = sample[0]
+def _shifts(sample: Vector, firsts: Vector) -> tuple[Vector, NDArray[np.intp]]:
+    """Return shifts, and columns in which no row differs from the first of its query."""
     with np.errstate(over="ignore", invalid="ignore"):
-        differences = sample - first
-        centre = first + differences.mean(axis=0)
+        centre = sample[0] + (sample - sample[0]).mean(axis=0)
         spread = np.abs(sample - centre).mean(axis=0)
         far = np.isfinite(spread) & (np.abs(centre) > _FAR * spread)
-    return np.where(far, centre, 0.0), np.flatnonzero((differences == 0).all(axis=0))
+    return np.where(far, centre, 0.0), np.flatnonzero((sample == firsts).all(axis=0))
 
 
-def _sparse_products(X: Any, n_threads: int) -> Products:
+def _sparse_products(X: Any, n_threads: int, first: NDArray[np.int32]) -> Products:
     m, n = X.shape
     stored = X.indptr[-1]  # the arrays may be longer
     parts = (X.data[:stored], X.indices[:stored], X.indptr)
     X = type(X)(tuple(map(np.ascontiguousarray, parts)), shape=X.shape)
     X.check_format(full_check=True)  # an index out of range would be read, and written, out of bounds
-    X, constant = _shift_full_columns(X)
+    X, constant = _shift_full_columns(X, first)
     starts, indices, numbers = X.indptr, X.indices, X.data
     if starts.dtype != indices.dtype:
         starts, indices = (part.astype(np.int64, copy=False) for part in (starts, indices))
@@ -170,8 +185,8 @@ def _sparse_products(X: Any, n_threads: int) -> Products:
     return Products(m, n, forward, backward, squares)
 
 
-def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
-    """Shift columns that are stored in every row and far from zero; find those that are constant.
+def _shift_full_columns(X: Any, first: NDArray[np.int32]) -> tuple[Any, NDArray[np.intp]]:
+    """Shift columns that are stored in every row and far from zero; find those that are constant in every query.
 
     Only such a matrix is copied, and only its values: a shift leaves no zero to stay unstored.
     """
@@ -179,7 +194,7 @@ def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
     if len(columns) == 0:
         return X, columns
     full = X[:, columns].toarray().astype(np.float64)
-    shift, constant = _shifts(full)
+    shift, constant = _shifts(full, full[first])
     shift[constant] = 0.0
     if shift.any():
         by_column = np.zeros(X.shape[1])

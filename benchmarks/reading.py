@@ -1,0 +1,166 @@
+"""Reading svmlight files against scikit-learn's ``load_svmlight_file(query_id=True)``.
+
+Two plain files are made in a temporary folder: "LETOR-like", 46 features of six decimals in every
+row, with query ids and comments, which scikit-learn skips; and "text-like", some 50 of 50,000
+features a row, written in full precision.
+
+Columns of the table:
+
+- ``MB/s`` of file, with ``n_jobs=1`` and ``n_jobs=2`` (best of five runs), and of scikit-learn (best of two).
+- ``ratio``: how much faster than scikit-learn. The bar is 8, with one thread.
+- ``peak MB`` of the process beyond what it held before, ``x arrays`` divided by the size of the arrays that are
+  returned, and ``its peak MB`` of scikit-learn, each in a process of its own. Comments are left out for this. Needs
+  /proc.
+
+Run ``python benchmarks/reading.py``; ``--quick`` runs every line at sizes that say nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from _timing import best_times, machine, show_progress, table
+from sklearn.datasets import load_svmlight_file
+
+from kernelrank.io import load_svmlight
+
+FILE_BYTES = 100_000_000
+QUICK_BYTES = 200_000
+BAR = 8.0
+HEADING = (
+    "file",
+    "MB",
+    "rows",
+    "1 thread",
+    "2 threads",
+    "scikit-learn",
+    "ratio",
+    "ratio, 2",
+    "peak MB",
+    "x arrays",
+    "its peak MB",
+)
+
+MEMORY = """
+import sys
+from pathlib import Path
+from sklearn.datasets import load_svmlight_file
+from kernelrank.io import load_svmlight
+
+def status(field):
+    return 1024 * int(Path("/proc/self/status").read_text().split(field + ":")[1].split()[0])
+
+load = {"ours": load_svmlight, "scikit-learn": lambda path: load_svmlight_file(path, query_id=True)}[sys.argv[1]]
+load(sys.argv[3])  # a small file: what is loaded lazily is there
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+before = status("VmRSS")
+X, y, qid = load(sys.argv[2])[:3]
+arrays = (X.data, X.indices, X.indptr, y, qid)
+print(status("VmHWM") - before, sum(array.nbytes for array in arrays))
+"""
+
+
+def letor_like(rng: np.random.Generator) -> Iterator[str]:
+    row = 0
+    while True:
+        for features in np.abs(rng.normal(size=(1_000, 46))):
+            numbers = " ".join(f"{k}:{number:.6f}" for k, number in enumerate(features, 1))
+            yield f"{row % 3} qid:{row // 60} {numbers} #docid = GX{row:08d} inc = 1 prob = 0.5\n"
+            row += 1
+
+
+def text_like(rng: np.random.Generator) -> Iterator[str]:
+    row = 0
+    while True:
+        for n in rng.poisson(50, 1_000):
+            words = np.unique((50_000 ** rng.random(n)).astype(int)).tolist()
+            numbers = zip(words, rng.random(len(words)).tolist(), strict=True)
+            yield f"{rng.normal():.4f} qid:{row // 60} " + " ".join(f"{k}:{number!r}" for k, number in numbers) + "\n"
+            row += 1
+
+
+WORKLOADS: dict[str, Callable[[np.random.Generator], Iterator[str]]] = {
+    "LETOR-like": letor_like,
+    "text-like": text_like,
+}
+
+
+def write(path: Path, lines: Iterator[str], n_bytes: int) -> None:
+    with open(path, "w") as file:
+        while n_bytes > 0:
+            n_bytes -= file.write(next(lines))
+
+
+def without_comments(path: Path) -> Path:
+    bare = path.with_suffix(".bare")
+    with open(path, "rb") as file, open(bare, "wb") as out:
+        out.writelines(line.partition(b"#")[0].rstrip() + b"\n" for line in file)
+    return bare
+
+
+def peak_memory(reader: str, path: Path, small: Path) -> list[str]:
+    """Megabytes, and how many times the arrays."""
+    if not Path("/proc/self/clear_refs").exists():
+        return ["", ""]
+    command = [sys.executable, "-c", MEMORY, reader, path, small]
+    peak, arrays = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    return [f"{peak / 1e6:.0f}", f"{peak / arrays:.2f}"]
+
+
+def measure(name: str, path: Path, small: Path, runs: int) -> tuple[list[str], float]:
+    rows = load_svmlight(path)
+    theirs = load_svmlight_file(path, query_id=True)
+    if (theirs[0] != rows.X).nnz or not np.array_equal(rows.y, theirs[1]) or not np.array_equal(rows.qid, theirs[2]):
+        raise SystemExit(f"{name}: scikit-learn reads something else")
+    n_rows = len(rows.y)
+    del rows, theirs  # what is held slows down who comes next
+    tasks = {
+        "1": lambda: load_svmlight(path),
+        "2": lambda: load_svmlight(path, n_jobs=2),
+        "scikit-learn": lambda: load_svmlight_file(path, query_id=True),
+    }
+    seconds = best_times(tasks, min(runs, 2), runs)
+    megabytes = path.stat().st_size / 1e6
+    bare = without_comments(path)
+    ratios = [seconds["scikit-learn"] / seconds[threads] for threads in ("1", "2")]
+    cells = [
+        *(name, f"{megabytes:.1f}", f"{n_rows:,}"),
+        *(f"{megabytes / seconds[reader]:.0f}" for reader in ("1", "2", "scikit-learn")),
+        *(f"{ratio:.1f}" for ratio in ratios),
+        *(*peak_memory("ours", bare, small), peak_memory("scikit-learn", bare, small)[0]),
+    ]
+    return cells, ratios[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
+    quick = parser.parse_args().quick
+
+    print(f"{machine()}\nscikit-learn {sklearn.__version__}", end="\n\n")
+    lines, verdicts = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make in WORKLOADS.items():
+            show_progress(name)
+            path, small = Path(folder, name), Path(folder, "small")
+            write(path, make(np.random.default_rng(1)), QUICK_BYTES if quick else FILE_BYTES)
+            write(small, make(np.random.default_rng(2)), 10_000)
+            cells, ratio = measure(name, path, small, 1 if quick else 5)
+            lines.append(cells)
+            verdict = "met" if ratio >= BAR else "NOT met"
+            verdicts.append(f"{name}: {ratio:.1f} times as fast as scikit-learn (bar: {BAR:g}): {verdict}")
+            path.unlink()
+    show_progress("")
+    print(table(HEADING, lines), end="\n\n")
+    print("\n".join(verdicts))
+
+
+if __name__ == "__main__":
+    main()

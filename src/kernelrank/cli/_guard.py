@@ -1,0 +1,45 @@
+"""What every program does around its work: clear errors, no tracebacks, exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+NOT_CONVERGED, MISTAKE, INTERRUPTED = 1, 2, 130
+
+
+def guarded(program: str, work: Callable[[], int]) -> int:
+    """Run a program's work and return its exit code; say what a user did wrong in one line."""
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        print(f"{program}: warning: {message}", file=sys.stderr)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            # Of the libraries below us; nothing a user of the command line can change.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.showwarning = show
+            code = work()
+            sys.stdout.flush()  # or a closed pipe would be noticed only after the end
+            return code
+    except KeyboardInterrupt:
+        print(f"\n{program}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain again when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (OSError, ValueError, ModuleNotFoundError, MemoryError) as error:
+        print(f"{program}: error: {_explain(error)}", file=sys.stderr)
+        return MISTAKE
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

@@ -1,0 +1,165 @@
+"""``kernelrank train|predict|evaluate|cv|demo``: arguments and help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+
+from kernelrank.cli._guard import guarded
+
+_DATA_HELP = """\
+Data files. Lines of svmlight/LETOR text, "<target> qid:<id> <index>:<value> ... # comment" (compressed
+by name: .gz, .xz, .bz2; "-" is standard input), or tables: .csv, .tsv or .parquet with named columns."""
+
+_TRAIN_EXAMPLE = """\
+example:
+  kernelrank train train.txt -o model.kr --alpha 1e-3
+  kernelrank train houses.csv --target price --qid district -o model.kr
+"""
+_PREDICT_EXAMPLE = """\
+example:
+  kernelrank predict test.txt -m model.kr -o scores.txt
+"""
+_EVALUATE_EXAMPLE = """\
+example:
+  kernelrank evaluate test.txt -m model.kr --metric ndcg@10 --metric map
+  kernelrank evaluate test.txt -s scores.txt --json
+"""
+_CV_EXAMPLE = """\
+example:
+  kernelrank cv train.txt --folds 5 --select ndcg@10 -o model.kr
+"""
+_DEMO_EXAMPLE = """\
+example:
+  kernelrank demo --folder demo
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; return its exit code."""
+    args = _parser().parse_args(argv)
+
+    def work() -> int:
+        command = getattr(import_module("kernelrank.cli._commands"), args.command)
+        return int(command(args))
+
+    return guarded(f"kernelrank {args.command}", work)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kernelrank",
+        description="Learn to rank from the command line: RankSVM with a certificate.",
+        epilog="exit codes: 0 done, 1 not converged (with --strict), 2 a mistake in the call or the data",
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name: str, text: str, example: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.\n\n{_DATA_HELP if name != 'demo' else ''}",
+            epilog=example,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    train = add("train", "train a model and save it", _TRAIN_EXAMPLE)
+    _add_data(train)
+    train.add_argument("--alpha", type=float, default=1e-3, help="weight of the squared norm (default: %(default)g)")
+    _add_training(train)
+    train.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to save the model to")
+
+    predict = add("predict", "write the score of every row", _PREDICT_EXAMPLE)
+    _add_data(predict)
+    predict.add_argument("-m", "--model", required=True, help="model of train or cv, or of SVM^rank or SVM^light")
+    predict.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="one score a line (default: standard output)"
+    )
+    _add_talk(predict)
+
+    evaluate = add("evaluate", "measure how well scores rank", _EVALUATE_EXAMPLE)
+    _add_data(evaluate)
+    what = evaluate.add_mutually_exclusive_group(required=True)
+    what.add_argument("-m", "--model", help="model to take scores from")
+    what.add_argument("-s", "--scores", metavar="FILE", help="scores, one a line")
+    _add_metrics(evaluate)
+    evaluate.add_argument("--per-query", action="store_true", help="also show the values of each query")
+    _add_talk(evaluate)
+
+    cv = add("cv", "choose alpha by cross-validation, and measure what to expect", _CV_EXAMPLE)
+    _add_data(cv)
+    cv.add_argument("--alphas", default="20", help="how many, or which: 1e-3,1e-2,1e-1 (default: %(default)s)")
+    cv.add_argument("--folds", type=int, default=5, help="they never split a query (default: %(default)s)")
+    cv.add_argument(
+        "--select", default="concordance", metavar="METRIC", help="metric to choose alpha by (default: %(default)s)"
+    )
+    cv.add_argument("--seed", type=int, default=0, help="of the folds of rows without queries (default: %(default)s)")
+    _add_metrics(cv)
+    _add_training(cv)
+    cv.add_argument("-o", "--output", metavar="MODEL", help="file to save the model for all rows to")
+
+    demo = add("demo", "train, evaluate and plot on data that comes along", _DEMO_EXAMPLE)
+    demo.add_argument("--folder", default="kernelrank-demo", help="for the files it makes (default: %(default)s)")
+    return parser
+
+
+class _Version(argparse.Action):
+    """Shows the version; looked up only when asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import kernelrank
+
+        print(f"kernelrank {kernelrank.__version__}")
+        parser.exit()
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", help="data file")
+    group = parser.add_argument_group("data")
+    group.add_argument(
+        "--format", choices=("auto", "svmlight", "csv", "parquet"), default="auto", help="default: by name"
+    )
+    group.add_argument("--zero-based", action="store_true", help="svmlight: features count from 0, not 1")
+    group.add_argument("--target", metavar="COLUMN", help="table: column of the utilities")
+    group.add_argument("--qid", metavar="COLUMN", help='table: column of the queries (default: "qid", if there is one)')
+    group.add_argument("--weight", metavar="COLUMN", help="table: column of the weights")
+    group.add_argument(
+        "--drop", metavar="COLUMN", action="append", default=[], help="table: column to leave out; may be repeated"
+    )
+
+
+def _add_training(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("training")
+    group.add_argument("--loss", choices=("hinge", "squared_hinge"), default="hinge", help="default: %(default)s")
+    group.add_argument(
+        "--query-weighting",
+        choices=("query", "pair"),
+        default="query",
+        help="what counts the same (default: %(default)s)",
+    )
+    group.add_argument("--positive", action="store_true", help="no negative weights")
+    group.add_argument("--tol", type=float, default=1e-3, help="certified gap to reach (default: %(default)g)")
+    group.add_argument("--max-iter", type=int, default=1000, help="iterations at most (default: %(default)s)")
+    group.add_argument("--jobs", type=int, default=None, metavar="N", help="threads; -1 for all cores (default: 1)")
+    group.add_argument("--strict", action="store_true", help="exit with 1 if tol is not reached")
+    _add_talk(parser)
+
+
+def _add_metrics(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--metric",
+        action="append",
+        metavar="NAME[@K]",
+        help="concordance, pairwise-error, kendall, auc, map, mrr, ndcg, err, precision; may be repeated"
+        " (default: all that the data allow)",
+    )
+
+
+def _add_talk(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="results as JSON on standard output")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")

@@ -1,0 +1,129 @@
+r"""SVM^rank's ``svm_rank_learn`` and ``svm_rank_classify``, by another name.
+
+The same arguments, files and meanings, so that a script changes by one word:
+
+========== ========================================================================================
+argument   here
+========== ========================================================================================
+``-c C``   with n queries and N pairs, 1/2 ||w||^2 + C/n sum of slacks is minimised:
+           ``alpha = n / (2 C N)``, every pair the same, for ``-l 1``; ``alpha = n / (2 C n')``, every
+           query the same, for ``-l 2``, where n' of the queries have a pair to order
+``-e eps`` the certified gap, relative to the largest loss
+``-# k``   iterations at most
+``-t 0``   the linear kernel
+========== ========================================================================================
+
+A pair with equal scores is swapped, as it is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from kernelrank.cli._guard import guarded
+
+# What SVM^rank has and this has not.
+_REFUSED = {
+    "-p": "the norm of the slack variables is 1",
+    "-o": "slack rescaling is not implemented",
+    "-d": "there are no polynomial kernels",
+    "-g": "there are no radial kernels",
+    "-s": "there are no sigmoid kernels",
+    "-r": "there are no polynomial kernels",
+    "-u": "there are no kernels of your own",
+    "-w": "there is one algorithm",
+    "-k": "there is one algorithm, which caches no constraints",
+    "-f": "there is one algorithm, which caches no constraints",
+    "-b": "there is one algorithm, which caches no constraints",
+    "-n": "the quadratic programs are not solved by SVM^light",
+    "-q": "the quadratic programs are not solved by SVM^light",
+    "-m": "the quadratic programs are not solved by SVM^light",
+    "-h": "the quadratic programs are not solved by SVM^light",
+    "-y": "there is no SVM^light whose verbosity could be set",
+    "-a": "there are no dual variables to be written",
+}
+_LEARN_EPILOG = """\
+example:
+  kr_rank_learn -c 20 -l 2 train.dat model.dat
+
+The other flags of svm_rank_learn are refused by name.
+"""
+_CLASSIFY_EPILOG = """\
+example:
+  kr_rank_classify test.dat model.dat predictions
+"""
+
+
+def learn(argv: Sequence[str] | None = None) -> int:
+    """Train as ``svm_rank_learn`` does; return the exit code."""
+    parser = _Parser("kr_rank_learn", "Train a linear ranking SVM as svm_rank_learn does.", _LEARN_EPILOG)
+    parser.add_argument(
+        "-c", type=float, default=0.01, metavar="C", help="trade-off of loss against margin (default: 0.01)"
+    )
+    parser.add_argument("-e", type=float, default=0.001, metavar="EPS", help="gap to reach (default: 0.001)")
+    parser.add_argument(
+        "-l",
+        type=int,
+        default=1,
+        choices=(1, 2),
+        help="1: swapped pairs, summed over all queries (default); 2: their share, averaged over the queries",
+    )
+    parser.add_argument("-t", type=int, default=0, choices=(0,), metavar="T", help="kernel; 0: linear, the only one")
+    parser.add_argument("-v", type=int, default=1, choices=range(4), help="0: say nothing (default: 1)")
+    parser.add_argument("-#", dest="max_iter", type=int, default=100_000, metavar="N", help="iterations at most")
+    parser.add_argument("train", help="svmlight file; rows of a query have the same qid")
+    parser.add_argument("model", nargs="?", default="svm_struct_model", help="default: %(default)s")
+    return _run(parser, "learn", argv)
+
+
+def classify(argv: Sequence[str] | None = None) -> int:
+    """Predict as ``svm_rank_classify`` does; return the exit code."""
+    parser = _Parser("kr_rank_classify", "Score rows as svm_rank_classify does.", _CLASSIFY_EPILOG)
+    parser.add_argument("-v", type=int, default=2, choices=range(4), help="0: say nothing (default: 2)")
+    parser.add_argument("test", help="svmlight file")
+    parser.add_argument("model", help="of kr_rank_learn, or of svm_rank_learn")
+    parser.add_argument("predictions", nargs="?", default="svm_predictions", help="one a line (default: %(default)s)")
+    return _run(parser, "classify", argv)
+
+
+def _run(parser: argparse.ArgumentParser, command: str, argv: Sequence[str] | None) -> int:
+    args = parser.parse_args(argv)
+
+    def work() -> int:
+        return int(getattr(import_module("kernelrank.cli._svm_rank_commands"), command)(args))
+
+    return guarded(parser.prog, work)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Takes -? for help, and knows the flags that are missing here."""
+
+    def __init__(self, prog: str, description: str, epilog: str) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            add_help=False,
+            allow_abbrev=False,
+        )
+        self.add_argument("-?", "--help", action="help", help="show this")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, others = self.parse_known_args(args, namespace)
+        for flag in others:
+            if (reason := _REFUSED.get(flag[:2])) is not None:
+                self.error(f"{flag[:2]} of SVM^rank is not supported: {reason}")
+        if others:
+            self.error(f"unrecognized arguments: {' '.join(others)}")
+        return known
+
+    def error(self, message: str) -> NoReturn:
+        for flag, reason in _REFUSED.items():
+            if f"argument {flag}" in message:
+                message = f"{flag} of SVM^rank is not supported: {reason}"
+        super().error(message)
+        raise AssertionError  # the line above has left

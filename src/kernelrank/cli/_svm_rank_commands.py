@@ -1,0 +1,92 @@
+"""What ``kr_rank_learn`` and ``kr_rank_classify`` do."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank import RankSVM
+from kernelrank.cli._commands import fit_with_progress, write_scores
+from kernelrank.cli._data import Data, fit_columns, read_model
+from kernelrank.io import SvmlightData, load_svmlight
+from kernelrank.pairs import UtilityPairs
+from kernelrank.persistence import save_svmlight_model
+
+
+def learn(args: argparse.Namespace) -> int:
+    """Train, and write a model as SVM^rank does."""
+    say = _speaker(args.v)
+    if not args.c > 0:
+        raise ValueError(f"-c must be positive, got {args.c:g}.")
+    began = time.process_time()
+    rows = load_svmlight(args.train, zero_based=False)
+    data = Data(rows.X, rows.y, rows.qid, None)
+    pairs = UtilityPairs(rows.y, qid=rows.qid).pairs_per_query
+    n_queries, n_pairs, n_comparable = len(pairs), int(pairs.sum()), int((pairs > 0).sum())
+    say(f"Training set properties: {data.X.shape[1]} features, {n_queries} rankings, {data.n_rows} examples")
+    # What SVM^rank calls the loss of a ranking is the number of its swapped pairs, or their share.
+    largest_loss = (n_pairs if args.l == 1 else n_comparable) / n_queries
+    if args.l == 1:
+        say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={args.e * largest_loss:f}")
+    model = RankSVM(
+        1 / (2 * args.c * largest_loss) if largest_loss else 1.0,
+        query_weighting="pair" if args.l == 1 else "query",
+        tol=args.e,
+        max_iter=args.max_iter,
+    )
+    fit_with_progress(model, data, shown=args.v > 0)
+    unit = 1 / (2 * model.alpha)
+    norm = float(model.coef_ @ model.coef_) ** 0.5
+    say(f"Upper bound on duality gap: {model.gap_ * unit:.5f}")
+    say(f"Dual objective value: dval={(model.objective_ - model.gap_) * unit:.5f}")
+    say(f"Primal objective value: pval={model.objective_ * unit:.5f}")
+    say(f"Number of iterations: {model.n_iter_}")
+    say(f"Norm of weight vector: |w|={norm:.5f}")
+    say(f"Value of slack variable (global): xi={(model.objective_ * unit - norm**2 / 2) / args.c:.5f}")
+    _say_swapped(say, *_swapped(rows, model.predict(rows.X)))
+    say(f"Runtime in cpu-seconds: {time.process_time() - began:.2f}")
+    save_svmlight_model(model, args.model)
+    return 0
+
+
+def classify(args: argparse.Namespace) -> int:
+    """Write scores, and say how many pairs they swap."""
+    say = _speaker(args.v)
+    model = read_model(args.model)
+    rows = load_svmlight(args.test, zero_based=False)
+    began = time.process_time()
+    scores = model.predict(fit_columns(rows.X, model.n_features_in_))
+    say(f"Runtime (without IO) in cpu-seconds: {time.process_time() - began:.2f}")
+    swapped, shares = _swapped(rows, scores)
+    correct = int((shares == 0).sum())
+    say(f"Average loss on test set: {shares.mean():.4f}")
+    say(
+        f"Zero/one-error on test set: {100 * (1 - correct / len(shares)):.2f}%"
+        f" ({correct} correct, {len(shares) - correct} incorrect, {len(shares)} total)"
+    )
+    say("NOTE: The loss reported above is the fraction of swapped pairs averaged over all rankings.")
+    say("      The zero/one-error is the fraction of rankings that are not perfectly correct.")
+    _say_swapped(say, swapped, shares)
+    write_scores(args.predictions, scores)
+    return 0
+
+
+def _swapped(rows: SvmlightData, scores: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
+    """Count the swapped pairs, and give their share in each query; none in a query without pairs."""
+    pairs = UtilityPairs(rows.y, qid=rows.qid)
+    in_order = pairs.count_totals(-scores, margin=0.0)  # strictly; a tie is swapped
+    swapped = pairs.pairs_per_query - in_order
+    return int(swapped.sum()), swapped / np.maximum(pairs.pairs_per_query, 1)
+
+
+def _say_swapped(say: Callable[[str], None], swapped: int, shares: NDArray[np.float64]) -> None:
+    say(f"Total Num Swappedpairs  : {swapped:6d}")
+    say(f"Avg Swappedpairs Percent: {100 * shares.mean():6.2f}")
+
+
+def _speaker(verbosity: int) -> Callable[[str], None]:
+    return print if verbosity > 0 else lambda _: None

@@ -1,0 +1,7 @@
+"""Data files: svmlight with query ids and comments, as LETOR uses it, and tables with named columns."""
+
+from kernelrank.io._dump import dump_svmlight
+from kernelrank.io._load import SvmlightData, load_svmlight
+from kernelrank.io._tables import Table, load_table
+
+__all__ = ["SvmlightData", "Table", "dump_svmlight", "load_svmlight", "load_table"]

@@ -1,0 +1,114 @@
+"""Opening files: compressed by their names, standard streams as "-", and never half written."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import secrets
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from kernelrank.exceptions import DataFormatError
+
+PathOrFile: TypeAlias = str | os.PathLike[str] | IO[bytes]
+
+# bz2 and, for a file that is no gzip at all, gzip raise a plain OSError.
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)
+
+
+def is_path(source: Any) -> bool:
+    """Tell paths from "-" and file objects."""
+    return isinstance(source, str | os.PathLike) and source != "-"
+
+
+def name_of(source: Any) -> str:
+    """Return what a source is called in messages."""
+    if is_path(source):
+        return str(os.fspath(source))
+    if source == "-":
+        return "<stdin>"
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<stream>"
+
+
+@contextmanager
+def open_for_reading(source: Any) -> Iterator[IO[bytes]]:
+    """Open a path, decompressed by its suffix, or pass on a binary file object or, for "-", standard input.
+
+    Only what was opened here is closed. Damaged compressed data raises DataFormatError, whenever it is met.
+    """
+    if not is_path(source):
+        if source != "-" and not hasattr(source, "read"):
+            raise TypeError(f'source must be a path, "-" or a binary file object, got {type(source).__name__}.')
+        yield sys.stdin.buffer if source == "-" else source
+        return
+    path = Path(source)
+    with open(path, "rb") as raw, _decompress(raw, path.suffix.lower()) as handle:
+        if handle is raw:
+            yield raw
+            return
+        try:
+            yield handle
+        except _DAMAGE as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the disk, not the data
+            raise DataFormatError(f"{path}: damaged or not {path.suffix} data: {error}") from error
+
+
+@contextmanager
+def replace_file(path: str | os.PathLike[str], *, compress: bool = True) -> Iterator[IO[bytes]]:
+    """Open a new file to be written, compressed by the suffix of `path`, which it replaces in the end.
+
+    It is written aside, in the same folder, and renamed: after a failure the old file is still there,
+    untouched, and the new one is not. Links are followed. A file that is replaced passes its permissions
+    on; those of a new one follow the umask. What is no regular file, such as a pipe, is written directly.
+    """
+    target = Path(os.path.realpath(path))
+    suffix = Path(path).suffix.lower() if compress else ""
+    old = _status(path)
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with open(path, "wb") as raw, _compress(raw, suffix) as handle:
+            yield handle
+        return
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    aside = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with open(descriptor, "wb") as raw, _compress(raw, suffix) as handle:
+            if old is not None:
+                os.chmod(aside, stat.S_IMODE(old.st_mode))
+            yield handle
+        os.replace(aside, target)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
+
+
+def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _decompress(raw: IO[bytes], suffix: str) -> AbstractContextManager[IO[bytes]]:
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+    return openers[suffix](raw, "rb") if suffix in openers else nullcontext(raw)
+
+
+def _compress(raw: IO[bytes], suffix: str) -> AbstractContextManager[IO[bytes]]:
+    if suffix == ".gz":
+        # No name and no time inside: equal contents make equal files.
+        return gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0)  # type: ignore[return-value]
+    writers: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".bz2": bz2.open}
+    return writers[suffix](raw, "wb") if suffix in writers else nullcontext(raw)

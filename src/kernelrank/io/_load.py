@@ -1,0 +1,143 @@
+"""Reading svmlight files."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import IO, Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from kernelrank._core import FormatError, SvmlightReader32, SvmlightReader64
+from kernelrank._threads import resolve_threads
+from kernelrank.exceptions import DataFormatError
+from kernelrank.io._files import PathOrFile, name_of, open_for_reading
+
+_BLOCK_BYTES = 1 << 21  # read at once for each thread: with what it is parsed to, it stays in the caches
+_MOST_QUOTED = 40
+
+
+class SvmlightData(NamedTuple):
+    """What an svmlight file holds: ``X``, ``y``, and ``qid`` and ``comments`` or None."""
+
+    X: sp.csr_matrix
+    y: NDArray[np.float64]
+    qid: NDArray[Any] | None
+    comments: NDArray[np.object_] | None
+
+
+def load_svmlight(
+    source: PathOrFile,
+    *,
+    n_features: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    dtype: DTypeLike = np.float64,
+    n_jobs: int | None = None,
+) -> SvmlightData:
+    r"""Read a file in svmlight (also libsvm, LETOR) format.
+
+    Each row is a line ``target [qid:id] index:value ... [# comment]``.
+
+    Parameters
+    ----------
+    source : str, path or binary file object
+        A name that ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
+    n_features : int, optional
+        Number of columns of ``X``, at least as many as the file needs; by default just as many.
+        Give it for files of the same data that are read one by one.
+    zero_based : bool or "auto", default="auto"
+        Whether the indices start at 0 or at 1. ``"auto"`` takes them to start at 0 if an index 0 occurs.
+    dtype : {float64, float32}, default=float64
+        Of the values of ``X``.
+    n_jobs : int, optional
+        Threads that parse, as in scikit-learn. The result does not depend on it.
+
+    Returns
+    -------
+    SvmlightData
+        Named tuple with
+
+        - ``X``, a CSR matrix, rows sorted by index. Zeros that are written in the file are stored.
+        - ``y``, a float64 array.
+        - ``qid``, None if no row has one. An int64 array if all are integers, without leading zeros or a plus
+          sign; otherwise an object array of the ids as text.
+        - ``comments``, None if no row has one. Otherwise an object array of the texts after the first ``#`` of
+          each row, without white space around; empty for rows without.
+
+    Raises
+    ------
+    DataFormatError
+        If a line does not follow the format. The message starts with ``file:line:``.
+
+    See Also
+    --------
+    dump_svmlight : Write such a file.
+
+    Notes
+    -----
+    Spaces and tabs separate; lines end with LF or CRLF. Empty lines and lines with a comment only are skipped,
+    and so is a byte-order mark. Features may come in any order, but none twice in a row. All rows have
+    a ``qid`` or none has. Several targets, ``sid:`` and ``cost:`` are errors.
+
+    Numbers are decimal, ``nan`` or ``inf``, and become the nearest float64 or float32: those too small for
+    it zero or the nearest subnormal, those too large an error. Comments and ids are decoded as UTF-8 with
+    ``surrogateescape``, so :func:`dump_svmlight` writes any bytes back as they were.
+
+    Memory stays close to that of the result: numbers are appended to the arrays that are returned.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from kernelrank.io import load_svmlight
+    >>> X, y, qid, comments = load_svmlight(BytesIO(b"2 qid:7 1:0.5 3:1  # first\n0 qid:7 2:4\n"))
+    >>> X.toarray()
+    array([[0.5, 0. , 1. ],
+           [0. , 4. , 0. ]])
+    >>> y, qid, comments
+    (array([2., 0.]), array([7, 7]), array(['first', ''], dtype=object))
+    """
+    make_reader = {"float64": SvmlightReader64, "float32": SvmlightReader32}.get(np.dtype(dtype).name)
+    if make_reader is None:
+        raise ValueError(f"dtype must be float64 or float32, got {np.dtype(dtype)}.")
+    if n_features is not None and (not isinstance(n_features, Integral) or n_features < 0):
+        raise ValueError(f"n_features must be a number of columns or None, got {n_features!r}.")
+    if zero_based not in (True, False, "auto"):
+        raise ValueError(f'zero_based must be True, False or "auto", got {zero_based!r}.')
+    reader = make_reader(
+        None if zero_based == "auto" else bool(zero_based), None if n_features is None else int(n_features)
+    )
+    n_threads = resolve_threads(n_jobs)
+    try:
+        with open_for_reading(source) as handle:
+            while block := _read(handle, _BLOCK_BYTES * n_threads):
+                reader.feed(block, n_threads)
+        parts, n_columns, y, qid, qid_texts, comments = reader.finish()
+    except FormatError as error:
+        raise DataFormatError(f"{name_of(source)}:{_describe(*error.args)}") from None
+    X = sp.csr_matrix(parts, shape=(len(y), n_columns), copy=False)
+    X.has_canonical_format = True  # spares a look at every index later
+    queries: NDArray[Any] | None = qid if qid_texts is None else _as_objects(qid_texts)[qid]
+    return SvmlightData(X, y, queries, None if comments is None else _as_objects(comments))
+
+
+def _read(handle: IO[bytes], size: int) -> bytes:
+    block = handle.read(size)
+    if isinstance(block, str):
+        raise TypeError("source must be a file opened in binary mode, but its read() returns text.")
+    return bytes(block)
+
+
+def _as_objects(texts: list[str]) -> NDArray[np.object_]:
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
+
+
+def _describe(line: int, problem: str, text: bytes) -> str:
+    if not text:
+        return f"{line}: {problem}"
+    shown = text.decode("utf-8", "backslashreplace")
+    shown = shown if len(shown) <= _MOST_QUOTED else shown[:_MOST_QUOTED] + "..."
+    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    return f'{line}: {problem} "{printable}"'

@@ -1,0 +1,130 @@
+"""Tables with named columns: CSV and Parquet files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import PurePath
+from typing import Any, Literal, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+_BACKENDS: tuple[Literal["polars", "pandas", "pyarrow"], ...] = ("polars", "pandas", "pyarrow")
+_QID = "qid"
+
+
+class Table(NamedTuple):
+    """Rows of a table, taken apart.
+
+    ``X`` is a data frame of the features; ``y``, ``qid`` and ``weight`` are arrays, or None.
+    """
+
+    X: Any
+    y: NDArray[np.float64] | None
+    qid: NDArray[Any] | None
+    weight: NDArray[np.float64] | None
+
+
+def load_table(
+    source: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    qid: str | None = None,
+    weight: str | None = None,
+    drop: Iterable[str] = (),
+    features: Iterable[str] | None = None,
+    format: Literal["auto", "csv", "parquet"] = "auto",
+) -> Table:
+    r"""Read a CSV or Parquet file with named columns.
+
+    Parameters
+    ----------
+    source : path
+        ``.parquet``, or text with a line of names: ``.tsv`` with tabs, anything else with commas.
+    target, qid, weight : str, optional
+        Columns of the utilities, of the queries and of the weights. A column named "qid" is
+        taken as the queries if nothing else is said.
+    drop : iterable of str, optional
+        Columns to leave out.
+    features : iterable of str, optional
+        Columns to use as features, in this order: those of a model. By default all others.
+    format : {"auto", "csv", "parquet"}, default="auto"
+        What the file is, if its name does not tell.
+
+    Returns
+    -------
+    Table
+        Named tuple ``(X, y, qid, weight)``. X is a data frame of polars, pandas or pyarrow, the
+        first of them that is installed.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a feature is not a number, or a value is missing.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "houses.csv"
+    >>> _ = path.write_text("rooms,age,district,price\n3,10,a,200\n5,2,a,450\n4,30,b,180\n")
+    >>> from kernelrank.io import load_table
+    >>> table = load_table(path, target="price", qid="district")
+    >>> table.X.columns, table.y, table.qid.tolist()
+    (['rooms', 'age'], array([200., 450., 180.]), ['a', 'a', 'b'])
+    """
+    frame = _read(source, format)
+    name = os.fspath(source)
+    if qid is None and _QID in frame.columns and target != _QID:
+        qid = _QID
+    special = [column for column in (target, qid, weight) if column is not None]
+    wanted = None if features is None else list(features)
+    for column in (*special, *drop, *(wanted or ())):
+        # A file to score may lack the utilities that a file to train on has.
+        if column not in frame.columns:
+            raise ValueError(f'{name}: there is no column "{column}"; there are {", ".join(frame.columns)}.')
+    left_out = {*special, *drop}
+    X = frame.select(wanted if wanted is not None else [c for c in frame.columns if c not in left_out])
+    _check(X, name)
+
+    def numbers(column: str | None) -> NDArray[np.float64] | None:
+        if column is None:
+            return None
+        _check(frame.select(column), name)
+        return frame[column].to_numpy().astype(np.float64)
+
+    return Table(X.to_native(), numbers(target), None if qid is None else frame[qid].to_numpy(), numbers(weight))
+
+
+def _read(source: str | os.PathLike[str], format: str) -> nw.DataFrame[Any]:
+    path = os.fspath(source)
+    with open(path, "rb"):
+        pass  # the usual error, whatever reads it next
+    backend = next((name for name in _BACKENDS if find_spec(name)), None)
+    if backend is None:
+        raise ModuleNotFoundError(
+            f'Reading {path} takes one of {", ".join(_BACKENDS)}: pip install "kernelrank[tables]" brings the first.'
+        )
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    try:
+        if format == "parquet" or (format == "auto" and suffixes[-1:] == [".parquet"]):
+            return nw.read_parquet(path, backend=backend)
+        return nw.read_csv(path, backend=backend, separator="\t" if ".tsv" in suffixes else ",")
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # each library has its own
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _check(frame: nw.DataFrame[Any], name: str) -> None:
+    """Refuse what is not a number, and missing values."""
+    for column in frame.columns:
+        series = frame[column]
+        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+            raise ValueError(f'{name}: column "{column}" holds {series.dtype}, not numbers; encode or drop it.')
+        missing = series.is_null().to_numpy()
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise ValueError(f'{name}: column "{column}" has missing values, the first in row {row + 1} of the data.')

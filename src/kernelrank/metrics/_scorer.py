@@ -1,0 +1,178 @@
+"""Metrics as scorers of scikit-learn, with queries."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from kernelrank._validation import separate_qid, warn_of_missing_queries
+from kernelrank.metrics._auc import auc
+from kernelrank.metrics._cascade import err, reciprocal_rank
+from kernelrank.metrics._concordance import concordance_index, kendall_tau, pairwise_error
+from kernelrank.metrics._gain import ndcg
+from kernelrank.metrics._relevance import average_precision, precision_at
+
+Metric = Callable[..., Any]
+
+_METRICS: dict[str, Metric] = {
+    metric.__name__: metric
+    for metric in (
+        auc,
+        average_precision,
+        concordance_index,
+        err,
+        kendall_tau,
+        ndcg,
+        pairwise_error,
+        precision_at,
+        reciprocal_rank,
+    )
+}
+_LOWER_IS_BETTER: tuple[Metric, ...] = (pairwise_error,)
+
+
+def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None = None, **kwargs: Any) -> RankingScorer:
+    """Make a scorer of a metric, for `scoring` in scikit-learn, that knows about queries.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A metric of :mod:`kernelrank.metrics` or its name, or a function ``(y_true, y_score, *, qid=None, ...)``.
+    greater_is_better : bool, optional
+        Whether higher is better; if not, the scorer returns the negated metric. It is known for the metrics
+        of this package, and taken to be so for other functions.
+    **kwargs
+        Parameters of the metric, such as `k`.
+
+    Returns
+    -------
+    RankingScorer
+        To be called as ``scorer(estimator, X, y, qid=qid)``. It evaluates `decision_function`, or `predict` if there is
+        none.
+
+    Notes
+    -----
+    Queries reach the scorer in one of two ways:
+
+    - with metadata routing enabled (``sklearn.set_config(enable_metadata_routing=True)``), as ``qid`` in
+      ``GridSearchCV.fit(X, y, qid=qid)`` or in the `params` of ``cross_validate``; nothing has to be requested;
+    - without, as a data-frame column named "qid", which the estimators of this package recognise as well.
+
+    If an estimator of this package was fitted with queries and none reach the scorer, that is a
+    :class:`~kernelrank.exceptions.MissingQueryWarning`.
+
+    Examples
+    --------
+    >>> import numpy as np, sklearn
+    >>> from sklearn.model_selection import GroupKFold, cross_val_score
+    >>> from kernelrank import RankSVM
+    >>> from kernelrank.metrics import make_ranking_scorer
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(20), 10)
+    >>> y = np.digitize(X[:, 0], [0, 1])
+    >>> scorer = make_ranking_scorer("ndcg", k=5)
+    >>> scorer
+    make_ranking_scorer('ndcg', k=5)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     scores = cross_val_score(
+    ...         RankSVM(), X, y, scoring=scorer, cv=GroupKFold(4), params={"qid": qid, "groups": qid}
+    ...     )
+    >>> scores.shape
+    (4,)
+    """
+    if isinstance(metric, str):
+        if metric not in _METRICS:
+            raise ValueError(f"metric must be a function or one of {sorted(_METRICS)}, got {metric!r}.")
+        metric = _METRICS[metric]
+    if "per_query" in kwargs:
+        raise ValueError("A scorer returns one number: per_query cannot be given.")
+    inspect.signature(metric).bind_partial(None, None, qid=None, **kwargs)  # a misspelt name fails here, not in a fold
+    if greater_is_better is None:
+        greater_is_better = metric not in _LOWER_IS_BETTER
+    return RankingScorer(metric, greater_is_better, kwargs)
+
+
+class RankingScorer:
+    """What :func:`make_ranking_scorer` returns.
+
+    A scorer of scikit-learn's own cannot do this: it takes requests only while routing is enabled,
+    and does not look for queries in X.
+    """
+
+    def __init__(self, metric: Metric, greater_is_better: bool, kwargs: dict[str, Any]) -> None:
+        self._metric = metric
+        self._greater_is_better = greater_is_better
+        self._kwargs = kwargs
+        self._requests: dict[str, bool | str | None] = {"qid": True}
+        if self._accept_sample_weight():
+            self._requests["sample_weight"] = None
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Evaluate the scores that a fitted estimator gives to the rows of X."""
+        _, qid = separate_qid(X, qid)  # the estimator gets X as it was fitted to it
+        if qid is None:
+            warn_of_missing_queries(estimator)
+        response = estimator.decision_function if hasattr(estimator, "decision_function") else estimator.predict
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        value = self._metric(y, response(X), qid=qid, **weights, **self._kwargs)
+        return float(value if self._greater_is_better else -value)
+
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Say which metadata to take, as for scikit-learn's own scorers; `qid` is requested without it.
+
+        Parameters
+        ----------
+        **requests
+            ``sample_weight=True`` passes weights on to a metric that has them, ``qid="name"`` takes queries by
+            another name.
+
+        Returns
+        -------
+        self
+        """
+        if unknown := requests.keys() - self._requests.keys():
+            raise TypeError(f"{self} has no use for {sorted(unknown)}.")
+        self._requests.update(requests)
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Tell scikit-learn which metadata to pass.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        request = MetadataRequest(owner=self)
+        for name, alias in self._requests.items():
+            request.score.add_request(param=name, alias=alias)
+        return request
+
+    def _accept_sample_weight(self) -> bool:
+        """Whether the metric has weights; scikit-learn's searches ask."""
+        return "sample_weight" in inspect.signature(self._metric).parameters
+
+    def __sklearn_clone__(self) -> RankingScorer:
+        copy = RankingScorer(self._metric, self._greater_is_better, dict(self._kwargs))
+        copy._requests = dict(self._requests)
+        return copy
+
+    def __repr__(self) -> str:
+        name = getattr(self._metric, "__name__", repr(self._metric))
+        known = _METRICS.get(name) is self._metric
+        arguments = [repr(name) if known else name]
+        if self._greater_is_better == (self._metric in _LOWER_IS_BETTER):
+            arguments.append(f"greater_is_better={self._greater_is_better}")
+        arguments += [f"{key}={value!r}" for key, value in self._kwargs.items()]
+        return f"make_ranking_scorer({', '.join(arguments)})"

@@ -1,0 +1,307 @@
+"""The commands, from files to files."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from kernelrank import RankSVM, RankSVMCV, metrics
+from kernelrank.io import load_svmlight
+from kernelrank.persistence import load_model, save_svmlight_model
+
+PROGRAM = [sys.executable, "-c", "import sys; from kernelrank.cli import main; sys.exit(main())"]
+
+
+def fitted(rows, **parameters):
+    data = load_svmlight(rows.path)  # sparse, as the programs have it: sums are the same to the last bit
+    return RankSVM(**parameters).fit(data.X, data.y, qid=data.qid)
+
+
+def test_train_and_predict_are_fit_and_predict(shell, train, held_out, tmp_path):
+    model, scores = tmp_path / "model.kr", tmp_path / "scores.txt"
+    assert shell("train", train.path, "-o", model, "--alpha", 0.01, "--loss", "squared_hinge").code == 0
+    assert shell("predict", held_out.path, "-m", model, "-o", scores).code == 0
+    expected = fitted(train, alpha=0.01, loss="squared_hinge").predict(load_svmlight(held_out.path).X)
+    np.testing.assert_array_equal(np.loadtxt(scores), expected)
+    assert shell("predict", held_out.path, "-m", model).out == scores.read_text()
+    assert shell("predict", held_out.path, "-m", model, "--json").json == {"scores": expected.tolist()}
+
+
+def test_train_reports_its_certificate(shell, train, tmp_path):
+    result = shell("train", train.path, "-o", tmp_path / "m", "--json", "--tol", 1e-4, "--positive").json
+    model = load_model(tmp_path / "m")
+    assert result["objective"] == model.objective_
+    assert result["gap"] == model.gap_ <= 1e-4
+    assert result["converged"] is True
+    assert (result["n_rows"], result["n_features"], result["n_queries"]) == (*train.X.shape, 30)
+    assert result["n_pairs"] == model.n_pairs_
+    assert (model.coef_ >= 0).all()
+    text = shell("train", train.path, "-o", tmp_path / "m").out
+    assert "objective" in text
+    assert "converged   yes" in text
+
+
+def test_not_converged_is_said_and_fails_only_when_strict(shell, train, tmp_path):
+    few = ["train", train.path, "-o", tmp_path / "m", "--max-iter", 2, "--tol", 1e-9, "--json"]
+    assert shell(*few).code == 0
+    assert "warning: Not converged" in shell.err
+    assert shell.json["converged"] is False
+    assert shell(*few, "--strict").code == 1
+    assert load_model(tmp_path / "m").n_iter_ == 2  # the best model is kept
+
+
+def test_evaluate_agrees_with_the_metrics(shell, train, held_out, tmp_path):
+    model = fitted(train)
+    save_svmlight_model(model, tmp_path / "m")
+    scores = model.predict(held_out.X)
+    found = shell("evaluate", held_out.path, "-m", tmp_path / "m", "--json").json["metrics"]
+    expected = {
+        "concordance": metrics.concordance_index(held_out.y, scores, qid=held_out.qid, per_query=True),
+        "pairwise-error": metrics.pairwise_error(held_out.y, scores, qid=held_out.qid, per_query=True),
+        "kendall": metrics.kendall_tau(held_out.y, scores, qid=held_out.qid, per_query=True),
+        "map": metrics.average_precision(held_out.y, scores, qid=held_out.qid, per_query=True),
+        "mrr": metrics.reciprocal_rank(held_out.y, scores, qid=held_out.qid, per_query=True),
+        "ndcg@10": metrics.ndcg(held_out.y, scores, qid=held_out.qid, k=10, per_query=True),
+        "err@10": metrics.err(held_out.y, scores, qid=held_out.qid, k=10, per_query=True),
+        "precision@10": metrics.precision_at(held_out.y, scores, qid=held_out.qid, k=10, per_query=True),
+    }
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        known = values[~np.isnan(values)]
+        assert found[name]["mean"] == pytest.approx(known.mean(), abs=1e-9)
+        assert found[name]["std_error"] == pytest.approx(known.std(ddof=1) / np.sqrt(len(known)), abs=1e-9)
+        assert found[name]["n_queries"] == len(known)
+
+
+def test_evaluate_shows_queries_and_takes_scores_from_anywhere(shell, held_out, tmp_path):
+    scores = tmp_path / "scores.txt"
+    np.savetxt(scores, held_out.y)
+    result = shell("evaluate", held_out.path, "-s", scores, "--metric", "concordance", "--per-query", "--json").json
+    assert result["metrics"]["concordance"]["mean"] == 1.0
+    assert [row["qid"] for row in result["per_query"]] == list(dict.fromkeys(held_out.qid.tolist()))
+    text = shell("evaluate", held_out.path, "-s", scores, "--metric", "concordance", "--per-query").out
+    assert "q14" in text
+
+
+def test_metrics_of_grades_are_left_out_for_measurements(shell, tmp_path, rng):
+    path = tmp_path / "prices.txt"
+    path.write_text("".join(f"{y} 1:{y}\n" for y in rng.normal(size=9) * 100))
+    shell("train", path, "-o", tmp_path / "m")
+    found = shell("evaluate", path, "-m", tmp_path / "m", "--json").json["metrics"]
+    assert list(found) == ["concordance", "pairwise-error", "kendall"]
+    shell("evaluate", path, "-m", tmp_path / "m", "--metric", "ndcg").assert_refused()
+
+
+def test_two_levels_have_an_auc(shell, train, tmp_path):
+    path = tmp_path / "two.txt"
+    path.write_text("".join(f"{k % 2} 1:{k % 3}\n" for k in range(12)))
+    shell("train", path, "-o", tmp_path / "m")
+    assert "auc" in shell("evaluate", path, "-m", tmp_path / "m").out
+
+
+def test_cv_chooses_alpha_and_measures_every_fold(shell, train, tmp_path):
+    model_file = tmp_path / "m.kr"
+    result = shell("cv", train.path, "--alphas", "1,0.01,1e-4", "--folds", 3, "-o", model_file, "--json").json
+    data = load_svmlight(train.path)
+    expected = RankSVMCV([1, 0.01, 1e-4], cv=3).fit(data.X, data.y, qid=data.qid)
+    assert result["alpha"] == expected.alpha_
+    np.testing.assert_allclose([p["mean"] for p in result["path"]], expected.scores_.mean(axis=1))
+    best = list(expected.alphas_).index(expected.alpha_)
+    np.testing.assert_allclose(result["metrics"]["concordance"]["folds"], expected.scores_[best], atol=0.02)
+    assert len(result["metrics"]["ndcg@10"]["folds"]) == 3
+    np.testing.assert_array_equal(load_model(model_file).coef_, expected.coef_)
+
+
+def test_cv_chooses_by_what_it_is_told(shell, train):
+    result = shell("cv", train.path, "--alphas", "3", "--folds", 3, "--select", "ndcg@5", "--json").json
+    assert result["selected_by"] == "ndcg@5"
+    best = max(result["path"], key=lambda p: p["mean"])
+    assert result["alpha"] == best["alpha"]
+    assert "chosen on the same folds" in shell("cv", train.path, "--alphas", "3", "--folds", 3).out
+
+
+def test_cv_without_queries(shell, tmp_path, rng):
+    path = tmp_path / "rows.csv"
+    X = rng.normal(size=(60, 2))
+    path.write_text("a,b,y\n" + "".join(f"{a},{b},{a - b}\n" for a, b in X))
+    result = shell("cv", path, "--target", "y", "--alphas", "2", "--json").json
+    assert result["n_queries"] is None
+    assert result["metrics"]["concordance"]["mean"] > 0.9
+
+
+class TestTables:
+    @pytest.fixture
+    def table(self, tmp_path, rng):
+        pl = pytest.importorskip("polars")
+        X = rng.normal(size=(40, 3))
+        frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "price": X[:, 0] - X[:, 1], "qid": ["x", "y"] * 20})
+        frame.write_csv(tmp_path / "t.csv")
+        frame.write_csv(tmp_path / "t.tsv", separator="\t")
+        frame.write_parquet(tmp_path / "t.parquet")
+        return frame
+
+    @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet"])
+    def test_columns_have_names(self, shell, table, tmp_path, name):
+        assert shell("train", tmp_path / name, "--target", "price", "-o", tmp_path / "m").code == 0
+        model = load_model(tmp_path / "m")
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+        expected = RankSVM().fit(table.select("a", "b"), table["price"], qid=table["qid"].to_numpy())
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+    def test_columns_are_found_by_name(self, shell, table, tmp_path):
+        shell("train", tmp_path / "t.csv", "--target", "price", "-o", tmp_path / "m")
+        one = shell("predict", tmp_path / "t.csv", "-m", tmp_path / "m").out
+        table.select("b", "qid", "a").write_csv(tmp_path / "other.csv")  # no target, another order
+        assert shell("predict", tmp_path / "other.csv", "-m", tmp_path / "m").out == one
+
+    def test_weights_and_queries_by_name(self, shell, table, tmp_path):
+        path = tmp_path / "w.csv"
+        table.rename({"qid": "shop"}).with_columns(weight=table["a"].abs()).write_csv(path)
+        shell("train", path, "--target", "price", "--qid", "shop", "--weight", "weight", "-o", tmp_path / "m")
+        expected = RankSVM().fit(
+            table.select("a", "b"), table["price"], qid=table["qid"].to_numpy(), sample_weight=table["a"].abs()
+        )
+        np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, expected.coef_)
+
+    def test_mistakes(self, shell, table, tmp_path):
+        path = tmp_path / "t.csv"
+        shell("train", path, "-o", tmp_path / "m").assert_refused("--target")
+        shell("train", path, "--target", "prize", "-o", tmp_path / "m").assert_refused('no column "prize"', "price")
+        shell("train", path, "--target", "price", "--qid", "a", "-o", tmp_path / "m").assert_refused('"qid"', "String")
+        shell("train", path, "--target", "price", "--zero-based", "-o", tmp_path / "m").assert_refused("--zero-based")
+        (tmp_path / "gap.csv").write_text("a,price\n1,2\n,3\n")
+        shell("train", tmp_path / "gap.csv", "--target", "price", "-o", tmp_path / "m").assert_refused('"a"', "row 2")
+        (tmp_path / "bad.parquet").write_text("no parquet")
+        shell("train", tmp_path / "bad.parquet", "--target", "x", "-o", tmp_path / "m").assert_refused("bad.parquet")
+        assert not (tmp_path / "m").exists()
+
+
+class TestMistakes:
+    def test_of_files(self, shell, train, tmp_path):
+        model = tmp_path / "m"
+        shell("train", tmp_path / "nowhere", "-o", model).assert_refused("nowhere", "No such file")
+        bad = tmp_path / "bad.txt"
+        bad.write_text("1 qid:1 1:2\n2 qid:1 1:x\n")
+        shell("train", bad, "-o", model).assert_refused(f"{bad}:2: ")
+        bad.write_text("1 0:1\n2 0:2\n")
+        shell("train", bad, "-o", model).assert_refused(f"{bad}:1: ", "0")
+        assert shell("train", bad, "--zero-based", "-o", model).code == 0
+        bad.write_text("1 1:1\n1 1:2\n")
+        shell("train", bad, "-o", model).assert_refused("no pair")
+        shell("predict", train.path, "-m", bad).assert_refused("bad.txt")
+        shell("train", train.path, "-o", tmp_path / "no" / "folder").assert_refused("folder")
+
+    def test_of_scores(self, shell, train, tmp_path):
+        scores = tmp_path / "s"
+        scores.write_text("1.0\n2.0\n")
+        shell("evaluate", train.path, "-s", scores).assert_refused("2 scores")
+        scores.write_text("1.0\ntwo\n")
+        shell("evaluate", train.path, "-s", scores).assert_refused(f"{scores}:2: ", "two")
+
+    @pytest.mark.parametrize(
+        ("metric", "word"),
+        [("recall", "recall"), ("auc@3", "auc"), ("precision", "precision@10"), ("ndcg@x", "ndcg@10")],
+    )
+    def test_of_metrics(self, shell, train, tmp_path, metric, word):
+        (tmp_path / "s").write_text("0\n" * len(train.y))
+        shell("evaluate", train.path, "-s", tmp_path / "s", "--metric", metric).assert_refused(word)
+
+    @pytest.mark.parametrize("option", [("--alpha", "-1"), ("--alpha", "nan"), ("--tol", "0"), ("--max-iter", "0")])
+    def test_of_parameters(self, shell, train, tmp_path, option):
+        shell("train", train.path, "-o", tmp_path / "m", *option).assert_refused(option[0][2:].replace("-", "_"))
+
+    def test_of_the_call(self, shell, train):
+        shell("train", train.path).assert_refused("--output")
+        shell("tarin").assert_refused("tarin")
+        shell("train", train.path, "-o", "m", "--target", "y").assert_refused("--target")
+        shell("cv", train.path, "--alphas", "many").assert_refused("--alphas")
+        shell("cv", train.path, "--folds", "1").assert_refused()
+        shell("cv", train.path, "--select", "pairwise-error").assert_refused("concordance")
+
+
+def test_help_shows_an_example_and_loads_nothing():
+    script = """
+import sys
+from kernelrank import cli
+for command in ("train", "predict", "evaluate", "cv", "demo"):
+    try:
+        cli.main([command, "--help"])
+    except SystemExit as left:
+        assert left.code == 0
+assert "numpy" not in sys.modules and "sklearn" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.count("example:\n  kernelrank ") == 5
+
+
+def test_version(shell):
+    assert shell("--version").out.startswith("kernelrank 0.")
+    assert shell.code == 0
+
+
+def test_plain_lines_in_a_pipe_and_results_alone_on_standard_output(train, tmp_path):
+    command = [*PROGRAM, "train", train.path, "-o", str(tmp_path / "m"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("{")
+    assert done.stderr.startswith("objective ")
+    assert "\r" not in done.stderr
+    assert subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=True).stderr == ""
+
+
+def test_standard_input(train, tmp_path):
+    with open(train.path) as rows:
+        subprocess.run([*PROGRAM, "train", "-", "-o", str(tmp_path / "m")], stdin=rows, capture_output=True, check=True)
+    np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, fitted(train).coef_)
+
+
+def test_a_reader_that_has_seen_enough(train, tmp_path):
+    subprocess.run([*PROGRAM, "train", train.path, "-o", str(tmp_path / "m"), "-q"], capture_output=True, check=True)
+    with open(tmp_path / "long.txt", "w") as file:
+        file.writelines(f"0 1:{k}\n" for k in range(100_000))
+    command = f"{sys.executable} -c '{PROGRAM[2]}' predict {tmp_path}/long.txt -m {tmp_path}/m | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+def test_ctrl_c_is_clean(tmp_path, rng):
+    path = tmp_path / "many.txt"
+    with open(path, "w") as file:
+        file.writelines(f"{y} 1:{a} 2:{b}\n" for y, a, b in rng.normal(size=(30_000, 3)))
+    old = tmp_path / "m"
+    old.write_text("an older model")
+    command = [
+        *PROGRAM,
+        "train",
+        str(path),
+        "-o",
+        str(old),
+        "--tol",
+        "1e-15",
+        "--max-iter",
+        "100000000",
+        "--alpha",
+        "1e-9",
+    ]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr.readline().startswith("objective")
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "interrupted" in rest
+    assert "Traceback" not in rest
+    assert old.read_text() == "an older model"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m", "many.txt"]
+
+
+def test_demo(shell, tmp_path):
+    assert shell("demo", "--folder", tmp_path / "demo").code == 0
+    assert "$ kernelrank train" in shell.out
+    names = {p.name for p in (tmp_path / "demo").iterdir()}
+    assert names == {"train.txt", "test.txt", "model.kr", "convergence.png"}

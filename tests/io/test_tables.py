@@ -1,0 +1,115 @@
+"""Tables, taken apart by the names of their columns."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from kernelrank import RankSVM
+from kernelrank.io import _tables, load_table
+
+both_readers = pytest.mark.parametrize("backend", ["polars", "pandas"])
+
+
+@pytest.fixture
+def frame():
+    return pl.DataFrame(
+        {
+            "rooms": [3, 5, 4],
+            "age": [10.0, 2.5, 30.0],
+            "new": [True, False, True],
+            "district": list("aab"),
+            "price": [2, 4, 1],
+        }
+    )
+
+
+def write(frame, path):
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    else:
+        frame.write_csv(path, separator="\t" if path.suffix.lower() == ".tsv" else ",")
+    return path
+
+
+@both_readers
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.TSV", "t.parquet", "t.data"])
+def test_every_kind_of_file(tmp_path, frame, name, backend, monkeypatch):
+    if name.endswith("parquet") and backend == "pandas":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    path = tmp_path / name
+    write(frame, path)
+    table = load_table(path, target="price", qid="district", weight="age")
+    assert list(table.X.columns) == ["rooms", "new"]
+    np.testing.assert_array_equal(np.asarray(table.X, dtype=float), [[3, 1], [5, 0], [4, 1]])
+    np.testing.assert_array_equal(table.y, [2.0, 4.0, 1.0])
+    assert table.qid.tolist() == ["a", "a", "b"]
+    np.testing.assert_array_equal(table.weight, [10.0, 2.5, 30.0])
+    assert type(table.X).__module__.startswith(backend)
+
+
+def test_columns_to_leave_out_and_to_take(tmp_path, frame):
+    path = write(frame, tmp_path / "t.csv")
+    table = load_table(path, drop=["district", "price"])
+    assert table.X.columns == ["rooms", "age", "new"]
+    assert table.y is table.qid is table.weight is None
+    assert load_table(path, features=["new", "rooms"]).X.columns == ["new", "rooms"]
+
+
+def test_a_column_named_qid_is_taken_as_that(tmp_path, frame):
+    path = write(frame.rename({"district": "qid"}), tmp_path / "t.csv")
+    assert load_table(path, target="price").qid.tolist() == ["a", "a", "b"]
+    assert load_table(path, target="price", qid="age", drop=["qid"]).qid.tolist() == [10.0, 2.5, 30.0]
+
+
+def test_format_overrules_the_name(tmp_path, frame):
+    path = tmp_path / "t.bin"
+    frame.write_parquet(path)
+    assert load_table(path, format="parquet", drop=["district"]).X.shape == (3, 4)
+
+
+def test_an_estimator_takes_it_with_its_names(tmp_path, frame):
+    table = load_table(write(frame, tmp_path / "t.csv"), target="price", drop=["district"])
+    model = RankSVM().fit(table.X, table.y)
+    assert model.feature_names_in_.tolist() == ["rooms", "age", "new"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "prize"}, r't\.csv: there is no column "prize"; there are rooms, age'),
+        ({"drop": ["garden"]}, '"garden"'),
+        ({"features": ["rooms", "garden"]}, '"garden"'),
+        ({"target": "price"}, 'column "district" holds String, not numbers'),
+        ({"target": "district"}, 'column "district" holds String'),
+    ],
+)
+def test_bad_columns(tmp_path, frame, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_table(write(frame, tmp_path / "t.csv"), **options)
+
+
+def test_missing_values_are_told_by_row(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,2\n,3\n")
+    with pytest.raises(ValueError, match='column "a" has missing values, the first in row 2'):
+        load_table(path, target="y")
+
+
+@both_readers
+def test_bad_files(tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    with pytest.raises(FileNotFoundError):
+        load_table(tmp_path / "nowhere.csv")
+    (tmp_path / "t.parquet").write_text("no parquet")
+    with pytest.raises(ValueError, match=r"t\.parquet: "):
+        load_table(tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text("")
+    with pytest.raises(ValueError, match=r"t\.csv: "):
+        load_table(tmp_path / "t.csv")
+
+
+def test_without_any_reader(tmp_path, frame, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", ("nothing_of_this_name",))
+    with pytest.raises(ModuleNotFoundError, match=r"kernelrank\[tables\]"):
+        load_table(write(frame, tmp_path / "t.csv"))

@@ -1,0 +1,69 @@
+"""Model files, taken apart and put together with the standard library alone."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+
+from kernelrank import RankSVM, RankSVMCV
+
+
+def data(rng, m=60, n=3):
+    X = rng.normal(size=(m, n))
+    return X, np.round(X @ np.arange(1.0, n + 1) + rng.normal(size=m))
+
+
+def small_model(cls=RankSVM, **parameters):
+    X, y = data(np.random.default_rng(0), 20, 2)
+    return cls(**parameters).fit(X, y)
+
+
+def small_models():
+    return [small_model(), small_model(loss="squared_hinge"), small_model(RankSVMCV, alphas=3, cv=2)]
+
+
+def fitted(model):
+    return {name: value for name, value in vars(model).items() if name not in model.get_params()}
+
+
+def same(a, b):
+    """Equal to the last bit and of the same type; unlike ==, NaN equals itself and 1 is not True."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.ndarray):
+        exact = a.tobytes() == b.tobytes() if a.dtype.kind != "O" else list(a) == list(b)
+        return a.dtype == b.dtype and a.shape == b.shape and exact
+    return repr(a) == repr(b)
+
+
+def assert_same_model(a, b):
+    assert type(a) is type(b)
+    for ours, theirs in ((a.get_params(), b.get_params()), (fitted(a), fitted(b))):
+        assert ours.keys() == theirs.keys()
+        for name in ours:
+            assert same(ours[name], theirs[name]), name
+
+
+def unpack(path):
+    """Return the document and the bytes of the other members."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(members.pop("model.json")), members
+
+
+def pack(path, document, members, compression=zipfile.ZIP_STORED, force_zip64=False):
+    """Write a model file with correct sizes and checksums, whatever is in it; a document may be given as text."""
+    text = document if isinstance(document, bytes) else json.dumps(document).encode()
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in {"model.json": text, **members}.items():
+            with archive.open(name, "w", force_zip64=force_zip64) as member:
+                member.write(content)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()

@@ -1,0 +1,51 @@
+"""Files of all versions can be loaded, and predict what they always did."""
+
+import warnings
+
+import numpy as np
+import pytest
+from keep_files import DATA, models
+
+import kernelrank
+from kernelrank import RankSVM, RankSVMCV
+from kernelrank.persistence import load_model
+
+FILES = sorted(DATA.glob("*/*.kernelrank"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_predictions_are_what_they_were(path):
+    *features, scores = np.loadtxt(path.with_suffix(".txt")).T
+    model = load_model(path)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        np.testing.assert_allclose(model.predict(np.transpose(features)), scores, rtol=1e-12)
+
+
+def test_this_version_is_among_them():
+    """Otherwise run keep_files.py."""
+    kept = {path.stem for path in FILES if path.parent.name == kernelrank.__version__}
+    assert kept == models().keys()
+
+
+def test_what_version_0_1_0_wrote():
+    hinge, squared, validated = (
+        load_model(DATA / "0.1.0" / f"{name}.kernelrank") for name in ("hinge", "squared_hinge", "cross_validated")
+    )
+    assert type(hinge) is type(squared) is RankSVM
+    assert type(validated) is RankSVMCV
+    assert (hinge.alpha, hinge.loss, hinge._fitted_with_queries) == (0.01, "hinge", True)
+    assert list(hinge.feature_names_in_) == ["age", "größe", "price in €", "x 4"]
+    assert (type(squared.alpha), squared.alpha, squared.loss) == (np.float64, 0.1, "squared_hinge")
+    assert squared.warm_start is True
+    assert squared._fitted_with_queries is False
+    assert not hasattr(squared, "feature_names_in_")
+    for model in (hinge, squared):
+        assert len(model.history_) == model.n_iter_
+        gap = model.history_["upper_bound"][-1] - model.history_["lower_bound"][-1]
+        assert gap == pytest.approx(model.gap_)
+    assert validated.alphas == [1.0, 0.1, 0.01]
+    assert [tuple(map(len, fold)) for fold in validated.cv] == [(40, 40), (40, 40)]
+    assert validated.scores_.shape == (3, 2)
+    best = list(validated.alphas_).index(validated.alpha_)
+    np.testing.assert_array_equal(validated.coef_path_[best], validated.coef_)
