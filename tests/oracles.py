@@ -28,7 +28,9 @@ def _differences(scores):
 def violated_pairs(y, scores, qid=None, weights=None, margin=1.0):
     """Matrix of w[i] * w[j] where y[i] < y[j] and the scores violate that, else 0."""
     p = np.asarray(scores, dtype=float)
-    return np.where(p[None, :] < p[:, None] + margin, comparable_pairs(y, qid, weights), 0)
+    with np.errstate(over="ignore"):  # whatever is below infinity is violated
+        reach = p[:, None] + margin
+    return np.where(p[None, :] < reach, comparable_pairs(y, qid, weights), 0)
 
 
 def count_violations(y, scores, qid=None, weights=None, margin=1.0):

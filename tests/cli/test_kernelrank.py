@@ -171,7 +171,9 @@ class TestTables:
         path = tmp_path / "t.csv"
         shell("train", path, "-o", tmp_path / "m").assert_refused("--target")
         shell("train", path, "--target", "prize", "-o", tmp_path / "m").assert_refused('no column "prize"', "price")
-        shell("train", path, "--target", "price", "--qid", "a", "-o", tmp_path / "m").assert_refused('"qid"', "String")
+        shell("train", path, "--target", "price", "--qid", "a", "-o", tmp_path / "m").assert_refused(
+            '"qid"', "'x' in row 1"
+        )
         shell("train", path, "--target", "price", "--zero-based", "-o", tmp_path / "m").assert_refused("--zero-based")
         (tmp_path / "gap.csv").write_text("a,price\n1,2\n,3\n")
         shell("train", tmp_path / "gap.csv", "--target", "price", "-o", tmp_path / "m").assert_refused('"a"', "row 2")
@@ -179,8 +181,87 @@ class TestTables:
         shell("train", tmp_path / "bad.parquet", "--target", "x", "-o", tmp_path / "m").assert_refused("bad.parquet")
         assert not (tmp_path / "m").exists()
 
+    def test_weights_count_in_metrics_of_pairs(self, shell, table, tmp_path):
+        path, scores = tmp_path / "w.csv", tmp_path / "scores.txt"
+        table.with_columns(weight=table["a"].abs()).write_csv(path)
+        np.savetxt(scores, table["a"].to_numpy())
+        known = ("evaluate", path, "--target", "price", "-s", scores, "--metric", "concordance", "--json")
+        weighted = shell(*known, "--weight", "weight").json["metrics"]["concordance"]["mean"]
+        plain = shell(*known).json["metrics"]["concordance"]["mean"]
+        y, a, qid = (table[name].to_numpy() for name in ("price", "a", "qid"))
+        assert weighted == pytest.approx(metrics.concordance_index(y, a, qid=qid, sample_weight=np.abs(a)))
+        assert plain == pytest.approx(metrics.concordance_index(y, a, qid=qid))
+        assert weighted != plain
+
+    def test_cv_chooses_with_weights(self, shell, table, tmp_path):
+        path = tmp_path / "w.csv"
+        table.with_columns(weight=table["a"].abs()).write_csv(path)
+        options = ("--alphas", "1,0.01", "--folds", 2, "--json")
+        found = shell("cv", path, "--target", "price", "--weight", "weight", *options).json
+        expected = RankSVMCV([1, 0.01], cv=2).fit(
+            table.select("a", "b"), table["price"], qid=table["qid"].to_numpy(), sample_weight=table["a"].abs()
+        )
+        np.testing.assert_allclose([p["mean"] for p in found["path"]], expected.scores_.mean(axis=1), rtol=1e-12)
+
+    def test_scores_from_a_file_need_no_features(self, shell, table, tmp_path):
+        path, scores = tmp_path / "t.csv", tmp_path / "scores.txt"
+        table.with_columns(url=table["qid"] + "/page").write_csv(path)
+        np.savetxt(scores, table["a"].to_numpy())
+        assert shell("evaluate", path, "--target", "price", "-s", scores).code == 0
+
+    def test_a_model_with_names_refuses_rows_without(self, shell, table, train, tmp_path):
+        shell("train", tmp_path / "t.csv", "--target", "price", "-o", tmp_path / "m")
+        shell("predict", train.path, "-m", tmp_path / "m").assert_refused("by name (a, b)", train.path)
+
+    def test_standard_input(self, shell):
+        shell("train", "-", "--format", "csv", "--target", "y", "-o", "m").assert_refused("standard input")
+
+
+class TestOtherFeatures:
+    def test_features_beyond_the_model_are_told(self, shell, train, tmp_path):
+        shell("train", train.path, "-o", tmp_path / "m")
+        (tmp_path / "wide").write_text("1 qid:1 1:1 9:5\n0 qid:1 1:1\n")
+        first, second = shell("predict", tmp_path / "wide", "-m", tmp_path / "m").out.split()
+        assert first == second
+        assert "5 more features than the model" in shell.err
+
+    def test_a_model_remembers_how_features_are_counted(self, shell, tmp_path):
+        path = tmp_path / "zero.txt"
+        path.write_text("1 0:1 1:3\n0 0:3 1:1\n2 0:0.5 1:7\n")
+        shell("train", path, "--zero-based", "-o", tmp_path / "m")
+        (tmp_path / "later.txt").write_text("1 1:3\n")  # an index 0 need not occur
+        score = float(shell("predict", tmp_path / "later.txt", "-m", tmp_path / "m").out)
+        assert score == 3 * load_model(tmp_path / "m").coef_[1]
+        (tmp_path / "one.txt").write_text("1 1:1\n0 1:3\n")
+        shell("train", tmp_path / "one.txt", "-o", tmp_path / "m")
+        shell("predict", path, "--zero-based", "-m", tmp_path / "m").assert_refused("count from 1")
+
+    def test_missing_queries_are_told(self, shell, train, tmp_path):
+        shell("train", train.path, "-o", tmp_path / "m")
+        (tmp_path / "none.txt").write_text("1 1:1\n0 1:3\n")
+        assert "trained with queries" in shell("evaluate", tmp_path / "none.txt", "-m", tmp_path / "m").err
+        assert shell("predict", tmp_path / "none.txt", "-m", tmp_path / "m").err == ""
+
 
 class TestMistakes:
+    def test_are_told_before_any_work(self, shell, train, tmp_path):
+        for command in (("train", train.path), ("cv", train.path), ("predict", train.path, "-m", "no model")):
+            shell(*command, "-o", tmp_path / "no" / "folder").assert_refused("no/folder", "No such file")
+            assert "objective" not in shell.err
+        shell("train", train.path, "-o", tmp_path).assert_refused("directory")
+
+    def test_of_models(self, shell, train, tmp_path):
+        for content in ("", "1 1:2\n"):
+            (tmp_path / "m").write_text(content)
+            shell("predict", train.path, "-m", tmp_path / "m").assert_refused("neither a model of kernelrank")
+
+    def test_of_numbers(self, shell, tmp_path):
+        path = tmp_path / "bad.txt"
+        path.write_text("1 1:2\n2 1:1 2:nan\n")
+        shell("train", path, "-o", tmp_path / "m").assert_refused(f"{path}: row 2 has a value of nan")
+        path.write_text("# nothing\n")
+        shell("train", path, "-o", tmp_path / "m").assert_refused("there are no rows")
+
     def test_of_files(self, shell, train, tmp_path):
         model = tmp_path / "m"
         shell("train", tmp_path / "nowhere", "-o", model).assert_refused("nowhere", "No such file")
@@ -188,7 +269,7 @@ class TestMistakes:
         bad.write_text("1 qid:1 1:2\n2 qid:1 1:x\n")
         shell("train", bad, "-o", model).assert_refused(f"{bad}:2: ")
         bad.write_text("1 0:1\n2 0:2\n")
-        shell("train", bad, "-o", model).assert_refused(f"{bad}:1: ", "0")
+        shell("train", bad, "-o", model).assert_refused(f"{bad}:1: ", "--zero-based")
         assert shell("train", bad, "--zero-based", "-o", model).code == 0
         bad.write_text("1 1:1\n1 1:2\n")
         shell("train", bad, "-o", model).assert_refused("no pair")

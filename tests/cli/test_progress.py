@@ -33,7 +33,8 @@ def test_a_pipe_gets_lines_but_not_too_many():
     with FoldProgress(stream=stream) as progress:
         for done in range(100):
             progress(done, 100)
-    assert stream.getvalue() == "0 of 100 fits\n"
+            assert stream.getvalue() == "0 of 100 fits\n"
+    assert stream.getvalue() == "0 of 100 fits\n99 of 100 fits\n"
 
 
 def test_nothing_is_shown_if_nothing_shall_be():

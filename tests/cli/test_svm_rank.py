@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelrank import cli
-from kernelrank.cli._svm_rank import _REFUSED
+from kernelrank.cli._svm_rank import _FIXED, _REFUSED, _WITHOUT_EFFECT
 from kernelrank.persistence import load_svmlight_model
 
 
@@ -123,8 +123,22 @@ def test_other_flags_are_refused_by_name(learn, train, tmp_path, flag):
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.parametrize("flag", _FIXED)
+def test_flags_that_can_have_one_value(learn, train, tmp_path, flag):
+    value, _ = _FIXED[flag]
+    assert learn(flag, value, train.path, tmp_path / "m").code == 0
+    learn(flag, value + 1, train.path, tmp_path / "m").assert_refused(
+        f"{flag} {value + 1} of SVM^rank is not supported"
+    )
+
+
+def test_flags_without_effect(learn, train, tmp_path):
+    learn(train.path, tmp_path / "plain")
+    assert learn(*(part for flag in _WITHOUT_EFFECT for part in (flag, 3)), train.path, tmp_path / "m").code == 0
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "plain").read_bytes()
+
+
 def test_mistakes(learn, classify, train, tmp_path):
-    learn("-t", 2, train.path, tmp_path / "m").assert_refused("-t")
     learn("-z", 2, train.path, tmp_path / "m").assert_refused("-z")
     learn("-c", 0, train.path, tmp_path / "m").assert_refused("-c")
     learn("-l", 3, train.path, tmp_path / "m").assert_refused("-l")

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from kernelrank import RankSVM, RankSVMCV
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
-from kernelrank.metrics import concordance_index
+from kernelrank.metrics import concordance_index, make_ranking_scorer, ndcg
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, Newton, SmoothLinearOracle, make_products
 
@@ -282,6 +282,17 @@ def test_alpha_is_chosen_by_what_is_asked_for(rng):
     best, other = (RankSVMCV(ALPHAS, cv=3, scoring=by).fit(X, y, qid=qid) for by in (None, worst))
     np.testing.assert_array_equal(best.scores_, -other.scores_)
     assert other.alpha_ == other.alphas_[np.argmax(other.scores_.mean(axis=1))]
+
+
+def test_scoring_by_name_by_scorer_and_by_function(rng):
+    X, y, qid = query_data(rng)
+    y = np.clip(y, 0, 4)
+    given = ["ndcg@3", make_ranking_scorer("ndcg", k=3), lambda y, s, qid: ndcg(y, s, qid=qid, k=3)]
+    one, *others = (RankSVMCV(ALPHAS, cv=3, scoring=each).fit(X, y, qid=qid) for each in given)
+    for other in others:
+        np.testing.assert_array_equal(one.scores_, other.scores_)
+    with pytest.raises(ValueError, match="no metric"):
+        RankSVMCV(scoring="ndgc").fit(X, y, qid=qid)
 
 
 def test_a_score_that_is_not_defined_has_no_say(rng):

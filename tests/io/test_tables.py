@@ -80,8 +80,11 @@ def test_an_estimator_takes_it_with_its_names(tmp_path, frame):
         ({"target": "prize"}, r't\.csv: there is no column "prize"; there are rooms, age'),
         ({"drop": ["garden"]}, '"garden"'),
         ({"features": ["rooms", "garden"]}, '"garden"'),
-        ({"target": "price"}, 'column "district" holds String, not numbers'),
-        ({"target": "district"}, 'column "district" holds String'),
+        (
+            {"target": "price"},
+            "column \"district\" does not hold numbers, but 'a' in row 1 of the data; encode or drop",
+        ),
+        ({"target": "district"}, "column \"district\" does not hold numbers, but 'a' in row 1 of the data; encode it"),
     ],
 )
 def test_bad_columns(tmp_path, frame, options, message):
@@ -93,6 +96,31 @@ def test_missing_values_are_told_by_row(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,2\n,3\n")
     with pytest.raises(ValueError, match='column "a" has missing values, the first in row 2'):
+        load_table(path, target="y")
+    with pytest.raises(ValueError, match='column "a" has missing values, the first in row 2'):
+        load_table(path, target="y", qid="a")
+
+
+@both_readers
+def test_one_bad_cell_far_down_is_found(tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "1.5,2\n" * 5000 + "oops,2\n")
+    with pytest.raises(ValueError, match="column \"a\" does not hold numbers, but 'oops' in row 5001 of the data"):
+        load_table(path, target="y")
+
+
+def test_another_separator_is_hinted_at(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;y\n1;2\n")
+    with pytest.raises(ValueError, match="there are a;y; commas separate columns"):
+        load_table(path, target="y")
+
+
+def test_what_libraries_say_is_cut_to_a_line(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,2,3,4\n")
+    with pytest.raises(ValueError, match=r"^[^\n]*t\.csv: this cannot be read as a table: [^\n]*$"):
         load_table(path, target="y")
 
 

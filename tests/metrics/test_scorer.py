@@ -1,6 +1,7 @@
 """Scorers of rankings inside scikit-learn, with and without metadata routing."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelrank import RankSVM, metrics
-from kernelrank.exceptions import MissingQueryWarning
+from kernelrank.exceptions import MissingQueryWarning, UndefinedQueryWarning
 from kernelrank.metrics import auc, concordance_index, make_ranking_scorer, ndcg, pairwise_error
 
-NAMES = sorted(set(metrics.__all__) - {"AUCInterval", "auc_interval", "make_ranking_scorer"})
+NAMES = sorted(set(metrics.__all__) - {"AUCInterval", "RankingScorer", "auc_interval", "make_ranking_scorer"})
 
 
 def share_of_first(y_true, y_score, *, qid=None, scale=1.0):
@@ -150,7 +151,9 @@ def test_repr():
 
 
 def test_mistakes_are_told_at_once():
-    with pytest.raises(ValueError, match=r"metric must be a function or one of \['auc', .*\], got 'auc_interval'"):
+    with pytest.raises(
+        ValueError, match=r"There is no metric 'auc_interval'; there are auc, average_precision, .*, reciprocal_rank\."
+    ):
         make_ranking_scorer("auc_interval")
     with pytest.raises(TypeError, match="depth"):
         make_ranking_scorer("ndcg", depth=5)
@@ -241,3 +244,34 @@ def test_scorers_that_disagree_about_weights(letor, rng):
     with pytest.warns(UserWarning, match=r"ndcg=make_ranking_scorer\('ndcg'\) does not support sample_weight"):
         search.fit(frame(X, qid), y, groups=qid, sample_weight=weights)
     assert search.cv_results_["mean_test_concordance_index"][0] > 0.8
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "options"),
+    [
+        ("ndcg@10", metrics.ndcg, {"k": 10}),
+        ("NDCG", metrics.ndcg, {}),
+        ("map", metrics.average_precision, {}),
+        ("mrr@3", metrics.reciprocal_rank, {"k": 3}),
+        ("precision@5", metrics.precision_at, {"k": 5}),
+        ("pairwise-error", metrics.pairwise_error, {}),
+        ("concordance", metrics.concordance_index, {}),
+    ],
+)
+def test_short_names_and_depths(text, metric, options, letor):
+    X, y, qid = letor
+    model = RankSVM().fit(X, y, qid=qid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedQueryWarning)
+        expected = metric(y, model.predict(X), qid=qid, **options)
+        found = make_ranking_scorer(text)(model, X, y, qid=qid)
+    assert abs(found) == expected
+
+
+@pytest.mark.parametrize("text", ["recall", "auc@3", "ndcg@", "ndcg@0", "ndcg@x", "@3", ""])
+def test_names_that_mean_nothing(text):
+    with pytest.raises(ValueError, match=r"no metric|takes no|positive whole"):
+        make_ranking_scorer(text)

@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank import RankSVM, RankSVMCV
-from kernelrank._validation import encode_queries
-from kernelrank.cli._data import Data, read_data, read_model, read_scores
+from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores
 from kernelrank.cli._guard import NOT_CONVERGED
-from kernelrank.cli._metrics import Metric, choose_metrics, parse_choice
+from kernelrank.cli._metrics import Metric, choose_metrics, name_choice
 from kernelrank.cli._output import print_json, print_record, print_table
 from kernelrank.cli._progress import FitProgress, FoldProgress
-from kernelrank.estimators._folds import Fold, make_folds
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.io._files import replace_file
 from kernelrank.persistence import save_model
@@ -30,13 +28,14 @@ Vector = NDArray[np.float64]
 
 def train(args: argparse.Namespace) -> int:
     """Train a model and save it."""
+    check_target(args.output)
     data = read_data(args)
     model = RankSVM(args.alpha, **_training_options(args))
     seconds, converged = fit_with_progress(model, data, shown=not args.quiet)
-    save_model(model, args.output)
+    _save(model, data, args)
     result = {
         **_describe(data),
-        "n_pairs": model.n_pairs_,
+        "n_pairs" if data.weight is None else "weight_of_pairs": model.n_pairs_,
         "alpha": model.alpha,
         "objective": model.objective_,
         "gap": model.gap_,
@@ -51,19 +50,23 @@ def train(args: argparse.Namespace) -> int:
 
 def predict(args: argparse.Namespace) -> int:
     """Write the score of every row."""
+    check_target(args.output)
     model = read_model(args.model)
-    write_scores(args.output, model.predict(read_data(args, model).X), as_json=args.json)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the model was trained with queries")  # a score needs none
+        data = read_data(args, model, target=False)
+    write_scores(args.output, model.predict(data.X), as_json=args.json)
     return 0
 
 
 def evaluate(args: argparse.Namespace) -> int:
     """Measure how well scores rank."""
     model = None if args.model is None else read_model(args.model)
-    data = read_data(args, model)
+    data = read_data(args, model, features=model is not None)
     y = data.utilities()
     scores = read_scores(args.scores, data.n_rows) if model is None else model.predict(data.X)
     chosen = choose_metrics(args.metric, y)
-    values = {metric.name: metric.per_query(y, scores, data.qid) for metric in chosen}
+    values = {metric.name: metric.per_query(y, scores, data.qid, data.weight) for metric in chosen}
     result: dict[str, Any] = {**_describe(data), "metrics": {name: _summary(each) for name, each in values.items()}}
     if args.per_query:
         ids = ["all"] if data.qid is None else list(dict.fromkeys(data.qid.tolist()))
@@ -82,39 +85,45 @@ def evaluate(args: argparse.Namespace) -> int:
 
 def cv(args: argparse.Namespace) -> int:
     """Choose alpha by cross-validation, and measure what to expect."""
+    check_target(args.output)
+    if args.folds < 2:
+        raise ValueError(f"--folds must be at least 2, got {args.folds}.")
     data = read_data(args)
     y = data.utilities()
-    select = parse_choice(args.select)
+    select = name_choice(args.select)
     chosen = choose_metrics(args.metric, y)
-    queries, _ = encode_queries(data.qid, data.n_rows)
-    folds = make_folds(args.folds, y, queries, data.qid, args.seed)
-    options = _training_options(args)
+    scores = _FoldScores(select, chosen)
     with FoldProgress(shown=not args.quiet) as progress, _Convergence() as convergence:
-        model = RankSVMCV(_alphas(args.alphas), cv=folds, scoring=select, **options, verbose=progress)
+        model = RankSVMCV(
+            _alphas(args.alphas),
+            cv=args.folds,
+            scoring=scores,
+            random_state=args.seed,
+            verbose=progress,
+            **_training_options(args),
+        )
         model.fit(data.X, y, qid=data.qid, sample_weight=data.weight)
-    model.set_params(cv=args.folds, scoring=None, verbose=0)
-    with _Convergence() as again:
-        per_fold = _measure_folds(RankSVM(model.alpha_, **options), data, folds, chosen)
-    converged = convergence.reached and again.reached
+    model.set_params(scoring=args.select, verbose=0)
+    if args.output is not None:
+        _save(model, data, args)
+    best = int(np.flatnonzero(model.alphas_ == model.alpha_)[0])
+    per_fold = scores.at(best, model.scores_.shape)
     result = {
         **_describe(data),
-        "n_folds": len(folds),
+        "n_folds": model.scores_.shape[1],
         "selected_by": select.name,
         "alpha": model.alpha_,
         "path": [
             {"alpha": float(alpha), **_spread(row)} for alpha, row in zip(model.alphas_, model.scores_, strict=True)
         ],
         "metrics": {name: {**_spread(row), "folds": row.tolist()} for name, row in per_fold.items()},
-        "converged": converged,
+        "objective": model.objective_,
+        "gap": model.gap_,
+        "converged": convergence.reached,
         "model": args.output,
     }
-    if args.output is not None:
-        save_model(model, args.output)
-    if args.json:
-        print_json(result)
-    else:
-        _print_choice(result)
-    return 0 if converged or not args.strict else NOT_CONVERGED
+    print_json(result) if args.json else _print_choice(result)
+    return 0 if convergence.reached or not args.strict else NOT_CONVERGED
 
 
 def demo(args: argparse.Namespace) -> int:
@@ -142,6 +151,25 @@ def write_scores(target: str, scores: Vector, as_json: bool = False) -> None:
         return
     with replace_file(target) as file:
         file.write(text.encode())
+
+
+class _FoldScores:
+    """Scores the folds for RankSVMCV, and notes every other metric at the same time."""
+
+    def __init__(self, select: Metric, others: list[Metric]) -> None:
+        self._select, self._others = select, others
+        self._noted: dict[str, list[float]] = {metric.name: [] for metric in others}
+
+    def __call__(
+        self, y_true: Vector, y_score: Vector, *, qid: Any = None, sample_weight: Vector | None = None
+    ) -> float:
+        for metric in self._others:
+            self._noted[metric.name].append(metric(y_true, y_score, qid, sample_weight))
+        return self._select(y_true, y_score, qid, sample_weight)
+
+    def at(self, alpha: int, shape: tuple[int, int]) -> dict[str, Vector]:
+        """Values on each fold for one of the alphas; `shape` is (n_alphas, n_folds), and folds come one by one."""
+        return {name: np.reshape(values, shape[::-1])[:, alpha] for name, values in self._noted.items()}
 
 
 class _Convergence:
@@ -183,21 +211,16 @@ def _alphas(text: str) -> int | list[float]:
         raise ValueError(f"--alphas wants how many, or numbers with commas between, got {text!r}.") from None
 
 
-def _measure_folds(model: RankSVM, data: Data, folds: list[Fold], chosen: list[Metric]) -> dict[str, Vector]:
-    """Values of each metric on the rows of each fold, by the model of the other rows."""
-    values = {metric.name: np.empty(len(folds)) for metric in chosen}
-    for number, fold in enumerate(folds):
-        train, test = data.take(np.flatnonzero(fold.train)), data.take(fold.test)
-        model.fit(train.X, train.utilities(), qid=train.qid, sample_weight=train.weight)
-        scores = model.predict(test.X)
-        for metric in chosen:
-            values[metric.name][number] = metric(test.utilities(), scores, test.qid)
-    return values
+def _save(model: RankSVM | RankSVMCV, data: Data, args: argparse.Namespace) -> None:
+    if not hasattr(model, "feature_names_in_"):
+        model.zero_based_ = args.zero_based  # how the features of other files are to be counted
+    save_model(model, args.output)
 
 
 def _describe(data: Data) -> dict[str, Any]:
     n_queries = None if data.qid is None else len(set(data.qid.tolist()))
-    return {"n_rows": data.n_rows, "n_features": int(data.X.shape[1]), "n_queries": n_queries}
+    sizes = {"n_rows": data.n_rows, "n_features": int(data.X.shape[1]), "n_queries": n_queries}
+    return sizes if (names := names_of(data.X)) is None else {**sizes, "features": names}
 
 
 def _spread(values: Vector) -> dict[str, float]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
+import warnings
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -10,12 +13,15 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import open_for_reading
 from kernelrank.persistence import load_model, load_svmlight_model
 
 Kind: TypeAlias = Literal["svmlight", "csv", "parquet"]
 
+_OF_ZIP, _OF_SVMLIGHT = b"PK", b"SVM-light"
+_MOST_NAMES = 12
 _COMPRESSED = (".gz", ".xz", ".bz2")
 _TABLES: dict[str, Kind] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
@@ -31,13 +37,7 @@ class Data(NamedTuple):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.X.shape[0])
-
-    def take(self, rows: NDArray[np.intp]) -> Data:
-        """Return some of the rows."""
-        X = nw.from_native(self.X, pass_through=True, eager_only=True)
-        X = X[rows].to_native() if isinstance(X, nw.DataFrame) else X[rows]
-        return Data(X, *(None if each is None else each[rows] for each in self[1:]))
+        return int(self.X.shape[0]) if self.y is None else len(self.y)  # a frame without columns has no rows
 
     def utilities(self) -> NDArray[np.float64]:
         """Return y, which must be there."""
@@ -46,28 +46,76 @@ class Data(NamedTuple):
         return self.y
 
 
-def read_data(args: argparse.Namespace, model: Any = None) -> Data:
-    """Read the data file of a command, as the model to apply wants it."""
+def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = True, target: bool = True) -> Data:
+    """Read the data file of a command, as the model to apply wants it.
+
+    `features` and `target` tell what the command needs of it.
+    """
     kind = _kind(args)
-    if kind == "svmlight":
-        for option in ("target", "qid", "weight", "drop"):
-            if getattr(args, option):
-                raise ValueError(f"--{option} names a column of a table; {args.data} is read as svmlight text.")
-        data = load_svmlight(args.data, zero_based=args.zero_based, n_jobs=getattr(args, "jobs", None))
-        return Data(data.X if model is None else fit_columns(data.X, model.n_features_in_), data.y, data.qid, None)
+    data = _read_svmlight(args, model) if kind == "svmlight" else _read_table(args, kind, model, features, target)
+    if data.n_rows == 0:
+        raise ValueError(f"{args.data}: there are no rows.")
+    if model is not None and data.qid is None and getattr(model, "_fitted_with_queries", False):
+        warnings.warn(
+            f"the model was trained with queries, but {args.data} has none: all rows are taken for one", stacklevel=1
+        )
+    return data
+
+
+def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
+    for option in ("target", "qid", "weight", "drop"):
+        if getattr(args, option):
+            raise ValueError(f"--{option} names a column of a table; {args.data} is read as svmlight text.")
+    if hasattr(model, "feature_names_in_"):
+        raise ValueError(
+            f"The model knows its features by name ({_shown(model.feature_names_in_)}), but {args.data} is read as"
+            " svmlight text, which has no names."
+        )
+    trained = getattr(model, "zero_based_", None)
+    if trained is not None and args.zero_based and not trained:
+        raise ValueError("--zero-based: the features of the model count from 1.")
+    try:
+        rows = load_svmlight(args.data, zero_based=bool(trained or args.zero_based), n_jobs=getattr(args, "jobs", None))
+    except DataFormatError as error:
+        hint = str(error).replace(
+            "index 0 although zero_based=False", "index 0 (if features count from 0, say --zero-based)"
+        )
+        raise DataFormatError(hint) from None
+    X = rows.X
+    if not np.isfinite(X.data).all():
+        place = int(np.argmin(np.isfinite(X.data)))
+        row = int(np.searchsorted(X.indptr, place, side="right"))
+        raise ValueError(f"{args.data}: row {row} has a value of {X.data[place]}; there must be numbers only.")
+    if model is not None:
+        beyond = X.shape[1] - model.n_features_in_
+        if beyond > 0:
+            warnings.warn(
+                f"{args.data} has {beyond} more features than the model; it has no weight for them", stacklevel=1
+            )
+        X = fit_columns(X, model.n_features_in_)
+    return Data(X, rows.y, rows.qid, None)
+
+
+def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool, target: bool) -> Data:
     if args.zero_based:
         raise ValueError(f"--zero-based is for svmlight text; {args.data} is a table.")
+    if args.data == "-":
+        raise ValueError("Tables are read from files, not from standard input.")
+    if target and args.target is None:
+        raise ValueError("The utilities are needed: name their column with --target.")
     names = getattr(model, "feature_names_in_", None)
-    table = load_table(
-        args.data,
-        format=kind,
-        target=args.target,
-        qid=args.qid,
-        weight=args.weight,
-        drop=args.drop,
-        features=None if names is None else list(names),
+    wanted = list(names) if names is not None else None
+    return Data(
+        *load_table(
+            args.data,
+            format=cast(Literal["csv", "parquet"], kind),
+            target=args.target,
+            qid=args.qid,
+            weight=args.weight,
+            drop=args.drop,
+            features=wanted if features else [],
+        )
     )
-    return Data(*table)
 
 
 def _kind(args: argparse.Namespace) -> Kind:
@@ -79,6 +127,17 @@ def _kind(args: argparse.Namespace) -> Kind:
     return _TABLES.get(suffixes[-1] if suffixes else "", "svmlight")
 
 
+def _shown(names: Any) -> str:
+    few = [str(name) for name in names[:_MOST_NAMES]]
+    return ", ".join(few) + (", ..." if len(names) > _MOST_NAMES else "")
+
+
+def names_of(X: Any) -> str | None:
+    """Show the names of features, if they have any."""
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    return _shown(frame.columns) if isinstance(frame, nw.DataFrame) else None
+
+
 def fit_columns(X: Any, n_features: int) -> Any:
     """Give sparse rows the features of a model: those it does not know have no weight, those not there are zero."""
     X.resize((X.shape[0], n_features))
@@ -88,8 +147,25 @@ def fit_columns(X: Any, n_features: int) -> Any:
 def read_model(path: str) -> Any:
     """Read a model of ours, or of SVM^light and its relatives."""
     with open(path, "rb") as file:
-        ours = file.read(2) == b"PK"
-    return load_model(path) if ours else load_svmlight_model(path)
+        beginning = file.read(len(_OF_SVMLIGHT))
+    if beginning.startswith(_OF_ZIP):
+        return load_model(path)
+    if beginning == _OF_SVMLIGHT:
+        return load_svmlight_model(path)
+    raise ModelFormatError(f"{path}: this is neither a model of kernelrank nor one of SVM^light or SVM^rank.")
+
+
+def check_target(path: str | None) -> None:
+    """Raise at once if a file cannot be written in the end."""
+    if path is None or path == "-":
+        return
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
 def read_scores(path: str, n_rows: int) -> NDArray[np.float64]:

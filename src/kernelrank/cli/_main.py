@@ -11,6 +11,10 @@ from kernelrank.cli._guard import guarded
 _DATA_HELP = """\
 Data files. Lines of svmlight/LETOR text, "<target> qid:<id> <index>:<value> ... # comment" (compressed
 by name: .gz, .xz, .bz2; "-" is standard input), or tables: .csv, .tsv or .parquet with named columns."""
+_METRIC_HELP = """\
+Metrics are means over queries. concordance: share of the pairs in the right order, ties counting half; kendall:
+tau-b; map, mrr, precision@k: rows of a grade above 0 are relevant; ndcg, err: gains 2^grade - 1. With @k the
+first k rows count. Queries for which a metric is not defined are left out. Weights count in metrics of pairs."""
 
 _TRAIN_EXAMPLE = """\
 example:
@@ -56,22 +60,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
-    def add(name: str, text: str, example: str) -> argparse.ArgumentParser:
+    def add(name: str, text: str, example: str, *notes: str) -> argparse.ArgumentParser:
         return commands.add_parser(
             name,
             help=text,
-            description=f"{text[0].upper()}{text[1:]}.\n\n{_DATA_HELP if name != 'demo' else ''}",
+            description="\n\n".join([f"{text[0].upper()}{text[1:]}.", *notes]),
             epilog=example,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
 
-    train = add("train", "train a model and save it", _TRAIN_EXAMPLE)
+    train = add("train", "train a model and save it", _TRAIN_EXAMPLE, _DATA_HELP)
     _add_data(train)
     train.add_argument("--alpha", type=float, default=1e-3, help="weight of the squared norm (default: %(default)g)")
     _add_training(train)
     train.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to save the model to")
 
-    predict = add("predict", "write the score of every row", _PREDICT_EXAMPLE)
+    predict = add("predict", "write the score of every row", _PREDICT_EXAMPLE, _DATA_HELP)
     _add_data(predict)
     predict.add_argument("-m", "--model", required=True, help="model of train or cv, or of SVM^rank or SVM^light")
     predict.add_argument(
@@ -79,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_talk(predict)
 
-    evaluate = add("evaluate", "measure how well scores rank", _EVALUATE_EXAMPLE)
+    evaluate = add("evaluate", "measure how well scores rank", _EVALUATE_EXAMPLE, _DATA_HELP, _METRIC_HELP)
     _add_data(evaluate)
     what = evaluate.add_mutually_exclusive_group(required=True)
     what.add_argument("-m", "--model", help="model to take scores from")
@@ -88,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--per-query", action="store_true", help="also show the values of each query")
     _add_talk(evaluate)
 
-    cv = add("cv", "choose alpha by cross-validation, and measure what to expect", _CV_EXAMPLE)
+    cv = add(
+        "cv", "choose alpha by cross-validation, and measure what to expect", _CV_EXAMPLE, _DATA_HELP, _METRIC_HELP
+    )
     _add_data(cv)
     cv.add_argument("--alphas", default="20", help="how many, or which: 1e-3,1e-2,1e-1 (default: %(default)s)")
     cv.add_argument("--folds", type=int, default=5, help="they never split a query (default: %(default)s)")
@@ -146,7 +152,9 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tol", type=float, default=1e-3, help="certified gap to reach (default: %(default)g)")
     group.add_argument("--max-iter", type=int, default=1000, help="iterations at most (default: %(default)s)")
     group.add_argument("--jobs", type=int, default=None, metavar="N", help="threads; -1 for all cores (default: 1)")
-    group.add_argument("--strict", action="store_true", help="exit with 1 if tol is not reached")
+    group.add_argument(
+        "--strict", action="store_true", help="exit with 1 if tol is not reached; the model is written all the same"
+    )
     _add_talk(parser)
 
 

@@ -30,6 +30,7 @@ class Progress:
         self._stream = stream or sys.stderr
         self._shown, self._terminal = shown, self._stream.isatty()
         self._last = -math.inf
+        self._untold: str | None = None  # the newest text, if it was not shown
 
     def __enter__(self) -> Self:
         return self
@@ -37,16 +38,21 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._shown and self._terminal and self._last > -math.inf:
+        if not self._shown or self._last == -math.inf:
+            return
+        if self._terminal:
             self._stream.write("\r\x1b[K")
-            self._stream.flush()
+        elif self._untold is not None:
+            self._stream.write(f"{self._untold}\n")  # a log ends with how it ended
+        self._stream.flush()
 
     def show(self, share: float, text: str) -> None:
         """Show the share that is done, from 0 to 1, and a text."""
         now = time.monotonic()
+        self._untold = text
         if not self._shown or (not self._terminal and now - self._last < _SECONDS_BETWEEN_LINES):
             return
-        self._last = now
+        self._last, self._untold = now, None
         if self._terminal:
             full = round(_WIDTH * min(max(share, 0.0), 1.0))
             self._stream.write(f"\r[{'#' * full}{'.' * (_WIDTH - full)}] {text}\x1b[K")

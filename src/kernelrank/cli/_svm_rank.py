@@ -27,29 +27,26 @@ from kernelrank.cli._guard import guarded
 
 # What SVM^rank has and this has not.
 _REFUSED = {
-    "-p": "the norm of the slack variables is 1",
-    "-o": "slack rescaling is not implemented",
     "-d": "there are no polynomial kernels",
     "-g": "there are no radial kernels",
     "-s": "there are no sigmoid kernels",
     "-r": "there are no polynomial kernels",
     "-u": "there are no kernels of your own",
-    "-w": "there is one algorithm",
-    "-k": "there is one algorithm, which caches no constraints",
-    "-f": "there is one algorithm, which caches no constraints",
-    "-b": "there is one algorithm, which caches no constraints",
-    "-n": "the quadratic programs are not solved by SVM^light",
-    "-q": "the quadratic programs are not solved by SVM^light",
-    "-m": "the quadratic programs are not solved by SVM^light",
-    "-h": "the quadratic programs are not solved by SVM^light",
-    "-y": "there is no SVM^light whose verbosity could be set",
     "-a": "there are no dual variables to be written",
 }
+# What can only have one value here.
+_FIXED = {
+    "-t": (0, "there is the linear kernel only"),
+    "-p": (1, "slack variables are not squared"),
+    "-o": (2, "there is no slack rescaling"),
+}
+# What tunes algorithms of SVM^rank's: the solution does not depend on it.
+_WITHOUT_EFFECT = ("-w", "-k", "-f", "-b", "-n", "-q", "-m", "-h", "-y")
 _LEARN_EPILOG = """\
 example:
   kr_rank_learn -c 20 -l 2 train.dat model.dat
 
-The other flags of svm_rank_learn are refused by name.
+Flags that tune SVM^rank's algorithms (-w -k -f -b -n -q -m -h -y) have no effect; all others are refused by name.
 """
 _CLASSIFY_EPILOG = """\
 example:
@@ -71,7 +68,10 @@ def learn(argv: Sequence[str] | None = None) -> int:
         choices=(1, 2),
         help="1: swapped pairs, summed over all queries (default); 2: their share, averaged over the queries",
     )
-    parser.add_argument("-t", type=int, default=0, choices=(0,), metavar="T", help="kernel; 0: linear, the only one")
+    for flag, (value, _) in _FIXED.items():
+        parser.add_argument(flag, type=float, default=value, help=argparse.SUPPRESS)
+    for flag in _WITHOUT_EFFECT:
+        parser.add_argument(flag, default=None, help=argparse.SUPPRESS)
     parser.add_argument("-v", type=int, default=1, choices=range(4), help="0: say nothing (default: 1)")
     parser.add_argument("-#", dest="max_iter", type=int, default=100_000, metavar="N", help="iterations at most")
     parser.add_argument("train", help="svmlight file; rows of a query have the same qid")
@@ -115,15 +115,14 @@ class _Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         known, others = self.parse_known_args(args, namespace)
         for flag in others:
-            if (reason := _REFUSED.get(flag[:2])) is not None:
-                self.error(f"{flag[:2]} of SVM^rank is not supported: {reason}")
+            if flag[:2] in _REFUSED:
+                self._refuse(flag[:2], _REFUSED[flag[:2]])
         if others:
             self.error(f"unrecognized arguments: {' '.join(others)}")
+        for flag, (value, reason) in _FIXED.items():
+            if getattr(known, flag[1:], value) != value:
+                self._refuse(f"{flag} {getattr(known, flag[1:]):g}", reason)
         return known
 
-    def error(self, message: str) -> NoReturn:
-        for flag, reason in _REFUSED.items():
-            if f"argument {flag}" in message:
-                message = f"{flag} of SVM^rank is not supported: {reason}"
-        super().error(message)
-        raise AssertionError  # the line above has left
+    def _refuse(self, flag: str, reason: str) -> NoReturn:
+        self.error(f"{flag} of SVM^rank is not supported: {reason}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
 
@@ -19,7 +18,7 @@ from kernelrank.estimators._ranker import LinearRanker
 from kernelrank.estimators._training import make_solver, shortcoming
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError, UndefinedQueryWarning
 from kernelrank.losses import PairwiseHinge
-from kernelrank.metrics import concordance_index
+from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha, make_products
 
@@ -43,10 +42,11 @@ class RankSVMCV(LinearRanker):
     cv : int, splitter or iterable of (train, test), default=5
         Folds; None means 5. They never split a query: a number means ``GroupKFold`` over the queries, or over
         `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows.
-    scoring : callable, default=None
-        What to choose alpha by: a function ``(y_true, y_score, qid=...)`` whose values are better
-        the greater they are, as most of :mod:`kernelrank.metrics` are, on the rows of a fold; NaN if
-        it is not defined for them. By default their concordance, with the weights of the rows.
+    scoring : str, RankingScorer or callable, default=None
+        What to choose alpha by, on the rows of a fold: the name of a metric such as "ndcg@10", what
+        :func:`kernelrank.metrics.make_ranking_scorer` returns, or a function ``(y_true, y_score, qid=...)``,
+        the better the greater; NaN if it is not defined for them. It gets `sample_weight` too, if
+        there are weights and it has such a parameter. Concordance by default.
     loss : {"hinge", "squared_hinge"}, default="hinge"
     query_weighting : {"query", "pair"}, default="query"
     positive : bool, default=False
@@ -107,7 +107,7 @@ class RankSVMCV(LinearRanker):
         alphas: int | ArrayLike = 20,
         *,
         cv: Any = 5,
-        scoring: Callable[..., float] | None = None,
+        scoring: str | RankingScorer | Callable[..., float] | None = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         query_weighting: Literal["query", "pair"] = "query",
         positive: bool = False,
@@ -158,6 +158,7 @@ class RankSVMCV(LinearRanker):
         self
         """
         check_training_parameters(self)
+        self._scorer()  # a name that is wrong is wrong now
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
         y = check_vector(y, "y", X.shape[0])
@@ -228,17 +229,29 @@ class RankSVMCV(LinearRanker):
     def _score_path(self, rows: _Rows, fold: Fold, alphas: Vector, fits: _Fits) -> Vector:
         """Score the rows of a fold, for every alpha."""
         y, queries, weights = rows.y[fold.test], _take(rows.queries, fold.test), _take(rows.weights, fold.test)
-        scoring = self.scoring or partial(concordance_index, sample_weight=weights, n_jobs=self.n_jobs)
+        scorer = self._scorer()
         scores = np.full(len(alphas), np.nan)
         for k, result in enumerate(self._path(rows, rows.pairs(fold.train), alphas, fits)):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UndefinedQueryWarning)  # for every fold and alpha the same
-                    scores[k] = scoring(y, result.scores[fold.test], qid=queries)
+                    scores[k] = scorer.evaluate(
+                        y,
+                        result.scores[fold.test],
+                        qid=queries,
+                        sample_weight=weights if scorer.takes_weights else None,
+                    )
             except NoComparablePairsError:
                 fits.count(len(alphas) - 1 - k)
                 break  # it depends on y alone
         return scores
+
+    def _scorer(self) -> RankingScorer:
+        if isinstance(self.scoring, RankingScorer):
+            return self.scoring
+        if self.scoring is None:
+            return make_ranking_scorer(concordance_index, n_jobs=self.n_jobs)
+        return make_ranking_scorer(self.scoring)
 
     def _tell(self, number: int, alphas: Vector, scores: Vector) -> None:
         if self.verbose and not callable(self.verbose):

@@ -82,19 +82,22 @@ def load_table(
     special = [column for column in (target, qid, weight) if column is not None]
     wanted = None if features is None else list(features)
     for column in (*special, *drop, *(wanted or ())):
-        # A file to score may lack the utilities that a file to train on has.
         if column not in frame.columns:
-            raise ValueError(f'{name}: there is no column "{column}"; there are {", ".join(frame.columns)}.')
+            hint = "; commas separate columns, or tabs in .tsv" if len(frame.columns) == 1 else ""
+            raise ValueError(f'{name}: there is no column "{column}"; there are {", ".join(frame.columns)}{hint}.')
     left_out = {*special, *drop}
     X = frame.select(wanted if wanted is not None else [c for c in frame.columns if c not in left_out])
-    _check(X, name)
+    for column in X.columns:
+        _check_numbers(X[column], name, "encode or drop it")
 
     def numbers(column: str | None) -> NDArray[np.float64] | None:
         if column is None:
             return None
-        _check(frame.select(column), name)
+        _check_numbers(frame[column], name, "encode it")
         return frame[column].to_numpy().astype(np.float64)
 
+    if qid is not None:
+        _check_present(frame[qid], name)
     return Table(X.to_native(), numbers(target), None if qid is None else frame[qid].to_numpy(), numbers(weight))
 
 
@@ -108,23 +111,42 @@ def _read(source: str | os.PathLike[str], format: str) -> nw.DataFrame[Any]:
             f'Reading {path} takes one of {", ".join(_BACKENDS)}: pip install "kernelrank[tables]" brings the first.'
         )
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    # Rows far down decide about the type of a column like others: or one of them would be a riddle to the reader.
+    options: dict[str, Any] = {"infer_schema_length": None} if backend == "polars" else {}
     try:
         if format == "parquet" or (format == "auto" and suffixes[-1:] == [".parquet"]):
             return nw.read_parquet(path, backend=backend)
-        return nw.read_csv(path, backend=backend, separator="\t" if ".tsv" in suffixes else ",")
+        return nw.read_csv(path, backend=backend, separator="\t" if ".tsv" in suffixes else ",", **options)
     except (MemoryError, KeyboardInterrupt):
         raise
-    except Exception as error:  # each library has its own
-        raise ValueError(f"{path}: {error}") from error
+    except Exception as error:  # each library has its own, and some explain at length
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"{path}: this cannot be read as a table: {reason}") from error
 
 
-def _check(frame: nw.DataFrame[Any], name: str) -> None:
+def _check_numbers(series: nw.Series[Any], name: str, remedy: str) -> None:
     """Refuse what is not a number, and missing values."""
-    for column in frame.columns:
-        series = frame[column]
-        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-            raise ValueError(f'{name}: column "{column}" holds {series.dtype}, not numbers; encode or drop it.')
-        missing = series.is_null().to_numpy()
-        if missing.any():
-            row = int(np.argmax(missing))
-            raise ValueError(f'{name}: column "{column}" has missing values, the first in row {row + 1} of the data.')
+    _check_present(series, name)
+    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        return
+    values = series.to_list()
+    row = next((row for row, value in enumerate(values) if not _is_number(value)), 0)
+    raise ValueError(
+        f'{name}: column "{series.name}" does not hold numbers, but {values[row]!r} in row {row + 1} of the data;'
+        f" {remedy}."
+    )
+
+
+def _check_present(series: nw.Series[Any], name: str) -> None:
+    missing = series.is_null().to_numpy()
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(f'{name}: column "{series.name}" has missing values, the first in row {row + 1} of the data.')
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -30,10 +30,11 @@ from kernelrank.metrics._cascade import err, reciprocal_rank
 from kernelrank.metrics._concordance import concordance_index, kendall_tau, pairwise_error
 from kernelrank.metrics._gain import ndcg
 from kernelrank.metrics._relevance import average_precision, precision_at
-from kernelrank.metrics._scorer import make_ranking_scorer
+from kernelrank.metrics._scorer import RankingScorer, make_ranking_scorer
 
 __all__ = [
     "AUCInterval",
+    "RankingScorer",
     "auc",
     "auc_interval",
     "average_precision",

@@ -51,7 +51,8 @@ def auc(
     ties : float, default=0.5
         What a pair of different classes with equal scores counts, from 0 to 1.
     per_query : bool, default=False
-        Whether to return the values of the queries instead of their mean, NaN for one without both classes.
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean; NaN
+        for one without both classes.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def reciprocal_rank(
         The order of rows with equal scores: the worst, the expected value over all orders, or the best;
         see :mod:`kernelrank.metrics`.
     per_query : bool, default=False
-        Whether to return the values of the queries instead of their mean.
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def err(
         The order of rows with equal scores: the worst, the expected value over all orders, or the best;
         see :mod:`kernelrank.metrics`.
     per_query : bool, default=False
-        Whether to return the values of the queries instead of their mean.
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------

@@ -44,7 +44,8 @@ def concordance_index(
     ties : float, default=0.5
         What a comparable pair with equal scores counts, from 0 (an error) to 1 (correct).
     per_query : bool, default=False
-        Whether to return the values of the queries instead of their mean, NaN for one without a comparable pair.
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean; NaN
+        for one without a comparable pair.
     n_jobs : int, optional
         Threads to use, as in scikit-learn.
 
@@ -157,7 +158,7 @@ def kendall_tau(
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     per_query : bool, default=False
-        Whether to return the values of the queries instead of their mean.
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------

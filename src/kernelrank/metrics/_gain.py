@@ -46,7 +46,7 @@ def ndcg(
         The order of rows with equal scores: the worst, the expected value over all orders [3]_, or the best;
         see :mod:`kernelrank.metrics`.
     per_query : bool, default=False
-        Whether to return the values of the queries instead of their mean.
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------

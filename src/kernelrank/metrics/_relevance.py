@@ -33,7 +33,7 @@ def average_precision(
         The order of rows with equal scores: the worst, the expected value over all orders [1]_, or the best;
         see :mod:`kernelrank.metrics`.
     per_query : bool, default=False
-        Whether to return the values of the queries instead of their mean.
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def precision_at(
         The order of rows with equal scores: the worst, the expected value over all orders, or the best;
         see :mod:`kernelrank.metrics`.
     per_query : bool, default=False
-        Whether to return the values of the queries instead of their mean.
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------

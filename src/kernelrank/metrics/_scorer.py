@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from kernelrank._validation import separate_qid, warn_of_missing_queries
-from kernelrank.metrics._auc import auc
-from kernelrank.metrics._cascade import err, reciprocal_rank
-from kernelrank.metrics._concordance import concordance_index, kendall_tau, pairwise_error
-from kernelrank.metrics._gain import ndcg
-from kernelrank.metrics._relevance import average_precision, precision_at
-
-Metric = Callable[..., Any]
-
-_METRICS: dict[str, Metric] = {
-    metric.__name__: metric
-    for metric in (
-        auc,
-        average_precision,
-        concordance_index,
-        err,
-        kendall_tau,
-        ndcg,
-        pairwise_error,
-        precision_at,
-        reciprocal_rank,
-    )
-}
-_LOWER_IS_BETTER: tuple[Metric, ...] = (pairwise_error,)
+from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, Metric, parse_metric
 
 
 def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None = None, **kwargs: Any) -> RankingScorer:
@@ -41,7 +18,8 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
     Parameters
     ----------
     metric : str or callable
-        A metric of :mod:`kernelrank.metrics` or its name, or a function ``(y_true, y_score, *, qid=None, ...)``.
+        A metric of :mod:`kernelrank.metrics` or its name, also "ndcg@10" and the short names "map", "mrr",
+        "concordance", "kendall" and "precision@10"; or a function ``(y_true, y_score, *, qid=None, ...)``.
     greater_is_better : bool, optional
         Whether higher is better; if not, the scorer returns the negated metric. It is known for the metrics
         of this package, and taken to be so for other functions.
@@ -85,14 +63,13 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
     (4,)
     """
     if isinstance(metric, str):
-        if metric not in _METRICS:
-            raise ValueError(f"metric must be a function or one of {sorted(_METRICS)}, got {metric!r}.")
-        metric = _METRICS[metric]
+        metric, options = parse_metric(metric)
+        kwargs = {**options, **kwargs}
     if "per_query" in kwargs:
         raise ValueError("A scorer returns one number: per_query cannot be given.")
     inspect.signature(metric).bind_partial(None, None, qid=None, **kwargs)  # a misspelt name fails here, not in a fold
     if greater_is_better is None:
-        greater_is_better = metric not in _LOWER_IS_BETTER
+        greater_is_better = metric not in LOWER_IS_BETTER
     return RankingScorer(metric, greater_is_better, kwargs)
 
 
@@ -108,7 +85,7 @@ class RankingScorer:
         self._greater_is_better = greater_is_better
         self._kwargs = kwargs
         self._requests: dict[str, bool | str | None] = {"qid": True}
-        if self._accept_sample_weight():
+        if self.takes_weights:
             self._requests["sample_weight"] = None
 
     def __call__(
@@ -125,8 +102,31 @@ class RankingScorer:
         if qid is None:
             warn_of_missing_queries(estimator)
         response = estimator.decision_function if hasattr(estimator, "decision_function") else estimator.predict
+        return self.evaluate(y, response(X), qid=qid, sample_weight=sample_weight)
+
+    def evaluate(
+        self,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Evaluate scores: the metric, negated if lower is better.
+
+        Parameters
+        ----------
+        y_true, y_score, qid
+            As for the metric.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        value = self._metric(y, response(X), qid=qid, **weights, **self._kwargs)
+        value = self._metric(y_true, y_score, qid=qid, **weights, **self._kwargs)
         return float(value if self._greater_is_better else -value)
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
@@ -159,9 +159,14 @@ class RankingScorer:
             request.score.add_request(param=name, alias=alias)
         return request
 
-    def _accept_sample_weight(self) -> bool:
-        """Whether the metric has weights; scikit-learn's searches ask."""
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the metric has weights."""
         return "sample_weight" in inspect.signature(self._metric).parameters
+
+    def _accept_sample_weight(self) -> bool:
+        """Answer scikit-learn's searches, which ask by this name."""
+        return self.takes_weights
 
     def __sklearn_clone__(self) -> RankingScorer:
         copy = RankingScorer(self._metric, self._greater_is_better, dict(self._kwargs))
@@ -170,9 +175,9 @@ class RankingScorer:
 
     def __repr__(self) -> str:
         name = getattr(self._metric, "__name__", repr(self._metric))
-        known = _METRICS.get(name) is self._metric
+        known = METRICS.get(name) is self._metric
         arguments = [repr(name) if known else name]
-        if self._greater_is_better == (self._metric in _LOWER_IS_BETTER):
+        if self._greater_is_better == (self._metric in LOWER_IS_BETTER):
             arguments.append(f"greater_is_better={self._greater_is_better}")
         arguments += [f"{key}={value!r}" for key, value in self._kwargs.items()]
         return f"make_ranking_scorer({', '.join(arguments)})"
