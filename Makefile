@@ -43,6 +43,7 @@ bench: $(VENV)/built
 ## kernelrank and its peers side by side, in an environment of its own; dlib takes 20 minutes to build, once.
 bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.run
+	$(PEERS)/bin/python -m benchmarks.peers.concordance
 
 ## One of the papers' studies, by the name of its folder: make experiment-letor. Needs KERNELRANK_DATA.
 experiment-%: $(VENV)/built

@@ -3,6 +3,8 @@
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,13 @@ def test_exported_names_exist_and_are_documented(name):
     assert module.__doc__
     for exported in module.__all__:
         assert getattr(module, exported).__doc__, f"{name}.{exported} has no docstring"
+
+
+def test_every_room_can_be_entered_from_the_door():
+    rooms = [info.name for info in pkgutil.iter_modules(kernelrank.__path__) if not info.name.startswith("_")]
+    script = "import kernelrank\n" + "\n".join(f"kernelrank.{name}" for name in rooms)
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert set(rooms) <= set(dir(kernelrank))
 
 
 def test_version_is_the_packages():

@@ -98,6 +98,8 @@ def table(task: Task, folds: list[tuple[float, dict[str, float]]]) -> list[str]:
 def main() -> None:
     # As in the paper, queries without a pair are not considered.
     warnings.simplefilter("ignore", UndefinedQueryWarning)
+    if "KERNELRANK_DATA" not in os.environ:
+        raise SystemExit("Set KERNELRANK_DATA to the folder that holds letor/OHSUMED_QueryLevelNorm_S1.txt.xz to S5.")
     folder = Path(os.environ["KERNELRANK_DATA"]) / "letor"
     parts = [load_part(folder, number + 1) for number in range(PARTS)]
     lines = ["# Results", "", "Written by `python experiments/letor/run.py`."]

@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from kernelrank.estimators import RankSVMCV as RankSVMCV
 
 __all__ = ["RankSVM", "RankSVMCV"]
-_ROOMS = ("io", "losses", "metrics", "pairs", "persistence", "plots", "solvers")
+_ROOMS = (
+    *("cli", "estimators", "exceptions", "io", "kernels", "losses"),
+    *("metrics", "pairs", "persistence", "plots", "solvers"),
+)
 
 
 def __getattr__(name: str) -> Any:

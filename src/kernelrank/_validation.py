@@ -22,6 +22,9 @@ def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: st
         vector = column_or_1d(vector, warn=True)
     if vector.ndim != 1:
         raise ValueError(f"{name} must have one element a row, got an array of shape {vector.shape}.")
+    if vector.dtype.kind == "O" and len(vector):
+        as_numbers = np.array(vector.tolist())
+        vector = as_numbers if as_numbers.dtype.kind in "iu" else vector
     if vector.dtype.kind in "USmM":
         raise ValueError(f"{name} must hold numbers, got dtype {vector.dtype}.")
     if vector.dtype.kind in "iu" and len(vector) and max(-int(vector.min()), int(vector.max())) > 2**53:
@@ -85,7 +88,7 @@ def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32
     if ids.dtype.kind in "mM" and np.isnat(ids).any():
         raise ValueError("qid contains a missing value.")
     # Rows that come grouped, as they mostly do, are few runs.
-    starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1]))) if n_rows else np.empty(0, np.intp)
+    starts = _run_starts(ids)
     codes_of_runs, n_queries = _number(ids[starts])
     return np.repeat(codes_of_runs, np.diff(np.append(starts, n_rows))), n_queries
 
@@ -123,9 +126,10 @@ def as_id_array(qid: ArrayLike) -> NDArray[Any]:
     if hasattr(qid, "__array__") or np.isscalar(qid):
         return np.asarray(qid)
     ids = list(qid)  # type: ignore[arg-type]
-    if len({type(each) for each in ids}) <= 1 and not isinstance(ids[0] if ids else None, tuple | list):
+    # Arrays of text lose zero bytes at its end, and arrays of large integers their last digits.
+    if len({type(each) for each in ids}) <= 1 and not isinstance(ids[0] if ids else None, tuple | list | str):
         array = np.asarray(ids)
-        if array.ndim == 1:
+        if array.ndim == 1 and not (array.dtype.kind == "f" and ids and isinstance(ids[0], int)):
             return array
     objects = np.empty(len(ids), dtype=object)
     objects[:] = ids
@@ -133,6 +137,21 @@ def as_id_array(qid: ArrayLike) -> NDArray[Any]:
 
 
 def _encode_objects(ids: NDArray[np.object_]) -> tuple[NDArray[np.int32], int]:
+    starts = _run_starts(ids)
+    codes, n_queries = _encode_one_by_one(ids[starts])
+    return np.repeat(codes, np.diff(np.append(starts, len(ids)))), n_queries
+
+
+def _run_starts(ids: NDArray[Any]) -> NDArray[np.intp]:
+    """Return where ids differ from the ones before; everywhere, if they cannot be compared."""
+    try:
+        differ = ids[1:] != ids[:-1]
+        return np.flatnonzero(np.concatenate(([True], differ.astype(bool)))) if len(ids) else np.empty(0, np.intp)
+    except (TypeError, ValueError):
+        return np.arange(len(ids))
+
+
+def _encode_one_by_one(ids: NDArray[np.object_]) -> tuple[NDArray[np.int32], int]:
     numbers: dict[Any, int] = {}
     codes = np.empty(len(ids), dtype=np.int32)
     for row, each in enumerate(ids):

@@ -8,16 +8,21 @@ __all__ = [
     "MissingQueryWarning",
     "ModelFormatError",
     "NoComparablePairsError",
+    "UndefinedMetricError",
     "UndefinedQueryWarning",
 ]
 
 
-class NoComparablePairsError(ValueError):
+class UndefinedMetricError(ValueError):
+    """A metric is defined for none of the queries."""
+
+
+class NoComparablePairsError(UndefinedMetricError):
     """No two rows of a common query have different utilities, so there is nothing to rank."""
 
 
 class DataFormatError(ValueError):
-    """A data file does not follow its format, or is damaged; the message starts with ``file:line:``."""
+    """A data file does not follow its format, or is damaged; the message starts with the file and, if any, the line."""
 
 
 class ModelFormatError(ValueError):

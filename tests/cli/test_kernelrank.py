@@ -1,13 +1,17 @@
 """The commands, from files to files."""
 
+import lzma
 import os
 import signal
 import subprocess
 import sys
 import time
+from datetime import date
 
 import numpy as np
+import polars as pl
 import pytest
+from sklearn.base import clone
 
 from kernelrank import RankSVM, RankSVMCV, metrics
 from kernelrank.io import load_svmlight
@@ -111,7 +115,7 @@ def test_cv_chooses_alpha_and_measures_every_fold(shell, train, tmp_path):
     assert result["alpha"] == expected.alpha_
     np.testing.assert_allclose([p["mean"] for p in result["path"]], expected.scores_.mean(axis=1))
     best = list(expected.alphas_).index(expected.alpha_)
-    np.testing.assert_allclose(result["metrics"]["concordance"]["folds"], expected.scores_[best], atol=0.02)
+    np.testing.assert_allclose(result["metrics"]["concordance"]["folds"], expected.scores_[best], rtol=1e-12)
     assert len(result["metrics"]["ndcg@10"]["folds"]) == 3
     np.testing.assert_array_equal(load_model(model_file).coef_, expected.coef_)
 
@@ -122,6 +126,25 @@ def test_cv_chooses_by_what_it_is_told(shell, train):
     best = max(result["path"], key=lambda p: p["mean"])
     assert result["alpha"] == best["alpha"]
     assert "chosen on the same folds" in shell("cv", train.path, "--alphas", "3", "--folds", 3).out
+
+
+def test_cv_measures_err_by_the_top_grade_of_all_rows(shell, tmp_path):
+    path = tmp_path / "grades.txt"
+    grades = {"a": (0, 4, 0), "b": (0, 1, 1), "c": (1, 0, 0), "d": (0, 1, 0)}
+    path.write_text("".join(f"{y} qid:{q} 1:{y + k} 2:{k}\n" for q, ys in grades.items() for k, y in enumerate(ys)))
+    folds = shell("cv", path, "--alphas", "1", "--folds", 4, "--metric", "err", "--json").json["metrics"]["err"][
+        "folds"
+    ]
+    assert sorted(folds)[2] < 0.1  # a row of grade 1 satisfies one reader of 16 if the top grade is 4
+    assert max(folds) > 0.3
+
+
+def test_a_model_of_cv_says_how_it_was_made(shell, train, tmp_path):
+    shell("cv", train.path, "--alphas", "3", "--folds", 3, "--select", "NDCG@3", "--seed", 7, "-o", tmp_path / "m")
+    model = load_model(tmp_path / "m")
+    assert (model.cv, model.scoring, model.random_state) == (3, "NDCG@3", 7)
+    data = load_svmlight(train.path)
+    np.testing.assert_array_equal(model.scores_, clone(model).fit(data.X, data.y, qid=data.qid).scores_)
 
 
 def test_cv_without_queries(shell, tmp_path, rng):
@@ -136,7 +159,6 @@ def test_cv_without_queries(shell, tmp_path, rng):
 class TestTables:
     @pytest.fixture
     def table(self, tmp_path, rng):
-        pl = pytest.importorskip("polars")
         X = rng.normal(size=(40, 3))
         frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "price": X[:, 0] - X[:, 1], "qid": ["x", "y"] * 20})
         frame.write_csv(tmp_path / "t.csv")
@@ -213,8 +235,27 @@ class TestTables:
         shell("train", tmp_path / "t.csv", "--target", "price", "-o", tmp_path / "m")
         shell("predict", train.path, "-m", tmp_path / "m").assert_refused("by name (a, b)", train.path)
 
-    def test_standard_input(self, shell):
-        shell("train", "-", "--format", "csv", "--target", "y", "-o", "m").assert_refused("standard input")
+    def test_a_column_of_queries_can_be_dropped(self, shell, table, tmp_path):
+        command = ("train", tmp_path / "t.csv", "--target", "price", "--drop", "qid", "-o", tmp_path / "m", "--json")
+        assert shell(*command).json["n_queries"] is None
+
+    def test_from_standard_input_and_compressed(self, shell, table, tmp_path, monkeypatch):
+        with lzma.open(tmp_path / "t.csv.xz", "wb") as file:
+            file.write((tmp_path / "t.csv").read_bytes())
+        command = ("train", "--target", "price", "-o", tmp_path / "m", "--json")
+        expected = shell(*command, tmp_path / "t.csv").json["objective"]
+        assert shell(*command, tmp_path / "t.csv.xz").json["objective"] == expected
+        with open(tmp_path / "t.csv") as rows:
+            monkeypatch.setattr(sys, "stdin", rows)
+            assert shell(*command, "-", "--format", "csv").json["objective"] == expected
+
+    def test_dates_as_queries(self, shell, table, tmp_path):
+        path, scores = tmp_path / "d.parquet", tmp_path / "s"
+        days = pl.Series([date(2020, 1, 1 + k % 2) for k in range(40)])
+        table.with_columns(qid=days).write_parquet(path)
+        np.savetxt(scores, table["a"].to_numpy())
+        found = shell("evaluate", path, "--target", "price", "-s", scores, "--per-query", "--json").json
+        assert [row["qid"] for row in found["per_query"]] == ["2020-01-01", "2020-01-02"]
 
 
 class TestOtherFeatures:
@@ -254,6 +295,28 @@ class TestMistakes:
         for content in ("", "1 1:2\n"):
             (tmp_path / "m").write_text(content)
             shell("predict", train.path, "-m", tmp_path / "m").assert_refused("neither a model of kernelrank")
+
+    def test_of_standard_streams(self, shell, train, tmp_path):
+        shell("evaluate", "-", "-s", "-").assert_refused("both")
+        for output in ("", "-"):
+            shell("train", train.path, "-o", output).assert_refused("name of a file")
+
+    def test_closed_streams(self, train, tmp_path):
+        program = f"{sys.executable} -c '{PROGRAM[2]}'"
+        for closed in (">&-", "2>&-"):
+            command = f"{program} train {train.path} -o {tmp_path}/m {closed}"
+            assert subprocess.run(["bash", "-c", command], capture_output=True).returncode == 0
+
+    def test_a_bug_is_no_mistake_of_the_user(self, shell, train, monkeypatch, tmp_path):
+        def fail(*_, **__):
+            raise ZeroDivisionError("oops")
+
+        monkeypatch.setattr(RankSVM, "fit", fail)
+        assert shell("train", train.path, "-o", tmp_path / "m").code == 3
+        assert "unexpected ZeroDivisionError: oops" in shell.err
+        monkeypatch.setenv("KERNELRANK_TRACEBACK", "1")
+        with pytest.raises(ZeroDivisionError):
+            shell("train", train.path, "-o", tmp_path / "m")
 
     def test_of_numbers(self, shell, tmp_path):
         path = tmp_path / "bad.txt"

@@ -23,9 +23,17 @@ def test_a_terminal_gets_a_bar_that_grows_and_goes_away():
         progress(record(0.5, 0.49999))
     bars = [line.count("#") for line in stream.getvalue().split("\r") if line.startswith("[")]
     assert bars == [0, 12, 12, 24]
-    assert "objective 0.500000  gap 1.00e-02 of 1.00e-04  3 products" in stream.getvalue()
+    assert "objective 0.500000  gap 1.0e-02 of 1.0e-04  0.5 s" in stream.getvalue()
     assert stream.getvalue().endswith("\r\x1b[K")
     assert "\n" not in stream.getvalue()
+
+
+def test_a_bar_does_not_wrap(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = Terminal()
+    with FitProgress(1e-4, stream=stream) as progress:
+        progress(record(1.0, 0.0))
+    assert max(len(line.removesuffix("\x1b[K")) for line in stream.getvalue().split("\r")) == 39
 
 
 def test_a_pipe_gets_lines_but_not_too_many():

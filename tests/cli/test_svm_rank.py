@@ -141,6 +141,10 @@ def test_flags_without_effect(learn, train, tmp_path):
 def test_mistakes(learn, classify, train, tmp_path):
     learn("-z", 2, train.path, tmp_path / "m").assert_refused("-z")
     learn("-c", 0, train.path, tmp_path / "m").assert_refused("-c")
+    learn("-c", "inf", train.path, tmp_path / "m").assert_refused("-c")
+    learn("-e", 0, train.path, tmp_path / "m").assert_refused("-e")
+    learn("-#", 0, train.path, tmp_path / "m").assert_refused("-#")
+    learn(train.path, tmp_path / "no" / "m").assert_refused("No such file")
     learn("-l", 3, train.path, tmp_path / "m").assert_refused("-l")
     learn(tmp_path / "nowhere", tmp_path / "m").assert_refused("nowhere")
     classify(train.path, tmp_path / "m", tmp_path / "p").assert_refused("No such file")
@@ -150,4 +154,4 @@ def test_mistakes(learn, classify, train, tmp_path):
 
 def test_help(learn, classify):
     assert "example:\n  kr_rank_learn" in learn("-?").out
-    assert "example:\n  kr_rank_classify" in classify("--help").out
+    assert "example:\n  kr_rank_classify" in classify("--help").out == classify("-h").out

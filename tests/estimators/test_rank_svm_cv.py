@@ -197,7 +197,7 @@ def test_a_fold_without_a_pair_has_no_say(rng):
     model = RankSVMCV(5, cv=folds).fit(X, y)
     assert np.isnan(model.scores_[:, 1]).all()
     assert model.alpha_ == model.alphas_[np.argmax(model.scores_[:, 0])]
-    with pytest.raises(NoComparablePairsError, match="No fold has a comparable pair"):
+    with pytest.raises(NoComparablePairsError, match="The score is defined for no fold"):
         RankSVMCV(5, cv=folds[1:]).fit(X, y)
     with pytest.raises(NoComparablePairsError, match="no pair to learn from"):
         RankSVMCV([0.1], cv=[(np.arange(30, 40), np.arange(20))]).fit(X, y)
@@ -293,6 +293,15 @@ def test_scoring_by_name_by_scorer_and_by_function(rng):
         np.testing.assert_array_equal(one.scores_, other.scores_)
     with pytest.raises(ValueError, match="no metric"):
         RankSVMCV(scoring="ndgc").fit(X, y, qid=qid)
+
+
+def test_a_fold_without_a_relevant_row_has_no_say(rng):
+    X, y = data(rng, m=60)
+    grades, folds = (y > 0).astype(int), [np.arange(60) % 3 == k for k in range(3)]
+    grades[folds[0]] = 0
+    model = RankSVMCV(ALPHAS, cv=[(~test, test) for test in folds], scoring="map").fit(X, grades)
+    assert np.isnan(model.scores_[:, 0]).all()
+    assert np.isfinite(model.scores_[:, 1:]).all()
 
 
 def test_a_score_that_is_not_defined_has_no_say(rng):

@@ -101,6 +101,29 @@ def test_missing_values_are_told_by_row(tmp_path):
         load_table(path, target="y", qid="a")
 
 
+def test_integers_that_float64_cannot_tell_apart(tmp_path):
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"a": [1, 2, 3], "y": [2**53, 2**53 + 1, 2**53 + 2]}).write_parquet(path)
+    with pytest.raises(ValueError, match=r'column "y" has integers beyond 2\*\*53'):
+        load_table(path, target="y")
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_what_is_no_finite_number_is_told_by_row(tmp_path, value):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,y\n1.5,2\n{value},3\n")
+    with pytest.raises(ValueError, match=rf'column "a" (holds|does not hold numbers, but) .?{value}.? in row 2'):
+        load_table(path, target="y")
+
+
+@both_readers
+def test_decimals_that_come_late(tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "1,2\n" * 2000 + "0.5,2\n")
+    assert load_table(path, target="y").X["a"][2000] == 0.5
+
+
 @both_readers
 def test_one_bad_cell_far_down_is_found(tmp_path, backend, monkeypatch):
     monkeypatch.setattr(_tables, "_BACKENDS", (backend,))

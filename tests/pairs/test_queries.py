@@ -11,6 +11,7 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelrank._validation import encode_queries
 from kernelrank.pairs import UtilityPairs, count_violations
 
 NUMBERS = np.array([3, 0, 1, 3, 3, 0, 2, 1, 0, 3, 1, 1])  # of twelve rows, not in order; query 2 has one row
@@ -196,3 +197,31 @@ def test_wrong_shapes_are_refused(qid):
 )
 def test_queries_are_in_the_order_of_their_first_rows(qid):
     assert UtilityPairs(range(5), qid=qid).pairs_per_query.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["a", "a\0", "a"],
+        [2**63, 2**63 + 1, 2**63],
+        [2**63, -1, 2**63],
+        np.array(["x", "y", "x"], dtype=object),
+        np.array([-128, 127, -128], dtype=np.int8),
+        np.array([2**63 + 5, 2**63, 2**63 + 5], dtype=np.uint64),
+    ],
+)
+def test_ids_that_are_nearly_the_same(ids):
+    codes, n_queries = encode_queries(ids, 3)
+    assert codes.tolist() == [0, 1, 0]
+    assert n_queries == 2
+
+
+@pytest.mark.parametrize("kind", [int, str, object])
+def test_ids_are_numbered_as_they_appear(rng, kind):
+    ids = rng.integers(20, size=200)
+    if kind is not int:
+        ids = np.array([f"q{k}" for k in ids], dtype=kind)
+    order = list(dict.fromkeys(ids.tolist()))
+    codes, n_queries = encode_queries(ids, 200)
+    assert codes.tolist() == [order.index(each) for each in ids.tolist()]
+    assert n_queries == len(order)

@@ -102,6 +102,20 @@ def test_columns_that_are_constant_in_every_query_get_exactly_nothing(rng, stora
     assert backward[0] != 0 != backward[2]
 
 
+@pytest.mark.parametrize("storage", ["C", "csr", "csc"])
+def test_columns_of_queries_need_not_be_stored_everywhere(rng, storage):
+    queries = np.concatenate([np.arange(30), rng.integers(30, size=470)]).astype(np.int32)
+    some = np.where(queries % 3 == 0, 1e9 * rng.normal(size=30)[queries], 0.0)
+    almost = some.copy()
+    almost[np.flatnonzero(queries == 3)[-1]] = 0.0
+    huge = np.where(queries == 7, 1e300, 0.0)
+    X = np.column_stack([rng.normal(size=500), some, almost, huge, np.zeros(500)])
+    products = make_products(storages(X)[storage], queries=queries)
+    with np.errstate(over="ignore", invalid="ignore"):
+        backward = products.backward(rng.normal(size=500))
+    np.testing.assert_array_equal(backward == 0, [False, True, False, True, True])
+
+
 def test_a_column_constant_but_for_one_row_is_not_constant(rng):
     X = np.full((5000, 2), 3.0)
     X[1234, 1] = 4.0

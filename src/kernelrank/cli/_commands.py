@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank import RankSVM, RankSVMCV
+from kernelrank._validation import encode_queries
 from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._metrics import Metric, choose_metrics, name_choice
@@ -50,7 +51,8 @@ def train(args: argparse.Namespace) -> int:
 
 def predict(args: argparse.Namespace) -> int:
     """Write the score of every row."""
-    check_target(args.output)
+    if args.output != "-":
+        check_target(args.output)
     model = read_model(args.model)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the model was trained with queries")  # a score needs none
@@ -61,6 +63,8 @@ def predict(args: argparse.Namespace) -> int:
 
 def evaluate(args: argparse.Namespace) -> int:
     """Measure how well scores rank."""
+    if args.data == args.scores == "-":
+        raise ValueError("Standard input cannot be both the data and the scores.")
     model = None if args.model is None else read_model(args.model)
     data = read_data(args, model, features=model is not None)
     y = data.utilities()
@@ -90,7 +94,7 @@ def cv(args: argparse.Namespace) -> int:
         raise ValueError(f"--folds must be at least 2, got {args.folds}.")
     data = read_data(args)
     y = data.utilities()
-    select = name_choice(args.select)
+    select = name_choice(args.select, y)
     chosen = choose_metrics(args.metric, y)
     scores = _FoldScores(select, chosen)
     with FoldProgress(shown=not args.quiet) as progress, _Convergence() as convergence:
@@ -218,7 +222,7 @@ def _save(model: RankSVM | RankSVMCV, data: Data, args: argparse.Namespace) -> N
 
 
 def _describe(data: Data) -> dict[str, Any]:
-    n_queries = None if data.qid is None else len(set(data.qid.tolist()))
+    n_queries = None if data.qid is None else encode_queries(data.qid, data.n_rows)[1]
     sizes = {"n_rows": data.n_rows, "n_features": int(data.X.shape[1]), "n_queries": n_queries}
     return sizes if (names := names_of(data.X)) is None else {**sizes, "features": names}
 

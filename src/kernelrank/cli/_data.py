@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
-from kernelrank.io._files import open_for_reading
+from kernelrank.io._files import COMPRESSED, open_for_reading
 from kernelrank.persistence import load_model, load_svmlight_model
 
 Kind: TypeAlias = Literal["svmlight", "csv", "parquet"]
 
 _OF_ZIP, _OF_SVMLIGHT = b"PK", b"SVM-light"
 _MOST_NAMES = 12
-_COMPRESSED = (".gz", ".xz", ".bz2")
 _TABLES: dict[str, Kind] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
 
@@ -86,6 +85,9 @@ def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
         place = int(np.argmin(np.isfinite(X.data)))
         row = int(np.searchsorted(X.indptr, place, side="right"))
         raise ValueError(f"{args.data}: row {row} has a value of {X.data[place]}; there must be numbers only.")
+    if not np.isfinite(rows.y).all():
+        row = int(np.argmin(np.isfinite(rows.y)))
+        raise ValueError(f"{args.data}: row {row + 1} has a target of {rows.y[row]}; there must be numbers only.")
     if model is not None:
         beyond = X.shape[1] - model.n_features_in_
         if beyond > 0:
@@ -99,8 +101,6 @@ def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
 def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool, target: bool) -> Data:
     if args.zero_based:
         raise ValueError(f"--zero-based is for svmlight text; {args.data} is a table.")
-    if args.data == "-":
-        raise ValueError("Tables are read from files, not from standard input.")
     if target and args.target is None:
         raise ValueError("The utilities are needed: name their column with --target.")
     names = getattr(model, "feature_names_in_", None)
@@ -122,7 +122,7 @@ def _kind(args: argparse.Namespace) -> Kind:
     if args.format != "auto":
         return cast(Kind, args.format)
     suffixes = [suffix.lower() for suffix in PurePath(args.data).suffixes]
-    while suffixes and suffixes[-1] in _COMPRESSED:
+    while suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     return _TABLES.get(suffixes[-1] if suffixes else "", "svmlight")
 
@@ -146,6 +146,8 @@ def fit_columns(X: Any, n_features: int) -> Any:
 
 def read_model(path: str) -> Any:
     """Read a model of ours, or of SVM^light and its relatives."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path}: a model must be a regular file.")
     with open(path, "rb") as file:
         beginning = file.read(len(_OF_SVMLIGHT))
     if beginning.startswith(_OF_ZIP):
@@ -157,8 +159,10 @@ def read_model(path: str) -> Any:
 
 def check_target(path: str | None) -> None:
     """Raise at once if a file cannot be written in the end."""
-    if path is None or path == "-":
+    if path is None:
         return
+    if path in ("", "-"):
+        raise ValueError(f"-o {path!r}: this must be the name of a file.")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-NOT_CONVERGED, MISTAKE, INTERRUPTED = 1, 2, 130
+NOT_CONVERGED, MISTAKE, UNEXPECTED, INTERRUPTED = 1, 2, 3, 130
 
 
 def guarded(program: str, work: Callable[[], int]) -> int:
@@ -17,6 +17,7 @@ def guarded(program: str, work: Callable[[], int]) -> int:
     def show(message: Any, *_: Any, **__: Any) -> None:
         print(f"{program}: warning: {message}", file=sys.stderr)
 
+    _open_closed_streams()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
@@ -37,6 +38,22 @@ def guarded(program: str, work: Callable[[], int]) -> int:
     except (OSError, ValueError, ModuleNotFoundError, MemoryError) as error:
         print(f"{program}: error: {_explain(error)}", file=sys.stderr)
         return MISTAKE
+    except Exception as error:
+        if "KERNELRANK_TRACEBACK" in os.environ:
+            raise
+        print(
+            f"{program}: unexpected {type(error).__name__}: {error} (KERNELRANK_TRACEBACK=1 shows where)",
+            file=sys.stderr,
+        )
+        return UNEXPECTED
+
+
+def _open_closed_streams() -> None:
+    """Give a program that was started without standard streams some to write to."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - it stays open until the end
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _explain(error: Exception) -> str:

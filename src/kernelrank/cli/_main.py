@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kernelrank",
         description="Learn to rank from the command line: RankSVM with a certificate.",
-        epilog="exit codes: 0 done, 1 not converged (with --strict), 2 a mistake in the call or the data",
+        epilog="exit codes: 0 done, 1 not converged (with --strict), 2 a mistake in the call or the data, 3 a bug",
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")

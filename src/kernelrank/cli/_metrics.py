@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank import metrics
-from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.exceptions import UndefinedMetricError
 from kernelrank.metrics._names import parse_metric
 
 Vector = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Metric:
         """Mean over the queries where it is defined; NaN if there are none."""
         try:
             values = self.per_query(y, scores, qid, weight)
-        except NoComparablePairsError:  # no row has a weight
+        except UndefinedMetricError:  # no row has a weight
             return np.nan
         return float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
 
@@ -46,17 +46,19 @@ class Metric:
         return "sample_weight" in signature(self.function).parameters
 
 
-def name_metric(text: str) -> Metric:
-    """Read a name, with "@k" where only the first k rows count."""
+def name_metric(text: str, y: Vector) -> Metric:
+    """Read a name, with "@k" where only the first k rows count, for a file with such utilities."""
     function, options = parse_metric(text)
+    if function is metrics.err:
+        options["max_grade"] = float(y.max())  # of all rows, whichever part of them is measured
     if function is metrics.precision_at and not options:
         raise ValueError(f"{text!r}: say how many rows count, as in {text}@10.")
     return Metric(text, function, options)
 
 
-def name_choice(text: str) -> Metric:
+def name_choice(text: str, y: Vector) -> Metric:
     """Read the name of a metric to be made as great as possible."""
-    metric = name_metric(text)
+    metric = name_metric(text, y)
     if metric.function is metrics.pairwise_error:
         raise ValueError("A great pairwise error is a bad one: choose by concordance, which is 1 minus that.")
     return metric
@@ -65,11 +67,11 @@ def name_choice(text: str) -> Metric:
 def choose_metrics(names: list[str] | None, y: Vector) -> list[Metric]:
     """Return the metrics asked for, or all that make sense for such utilities."""
     if names:
-        return [name_metric(name) for name in dict.fromkeys(names)]
+        return [name_metric(name, y) for name in dict.fromkeys(names)]
     chosen = list(_OF_PAIRS)
     levels = np.unique(y)
     if len(levels) == 2:
         chosen.append("auc")
     if levels[0] >= 0 and levels[-1] <= _LARGEST_GRADE and (levels == np.rint(levels)).all():
         chosen.extend(_OF_GRADES)
-    return [name_metric(name) for name in chosen]
+    return [name_metric(name, y) for name in chosen]

@@ -10,7 +10,7 @@ from typing import Any
 
 def print_json(result: Any) -> None:
     """Print strict JSON: what is not defined is null."""
-    print(json.dumps(_without_nan(result), indent=2, allow_nan=False))
+    print(json.dumps(_without_nan(result), indent=2, allow_nan=False, default=str))
 
 
 def print_record(result: dict[str, Any]) -> None:

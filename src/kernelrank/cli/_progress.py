@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -55,7 +56,9 @@ class Progress:
         self._last, self._untold = now, None
         if self._terminal:
             full = round(_WIDTH * min(max(share, 0.0), 1.0))
-            self._stream.write(f"\r[{'#' * full}{'.' * (_WIDTH - full)}] {text}\x1b[K")
+            line = f"[{'#' * full}{'.' * (_WIDTH - full)}] {text}"
+            # A line that wraps could not be written over.
+            self._stream.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
         else:
             self._stream.write(f"{text}\n")
         self._stream.flush()
@@ -83,8 +86,7 @@ class FitProgress(Progress):
         self._share = max(self._share, math.log(gap) / math.log(self._tol) if self._tol < 1 else 0.0)
         self.show(
             self._share,
-            f"objective {record['upper_bound']:.6f}  gap {gap:.2e} of {self._tol:.2e}"
-            f"  {record['n_products']} products  {record['seconds']:.1f} s",
+            f"objective {record['upper_bound']:.6f}  gap {gap:.1e} of {self._tol:.1e}  {record['seconds']:.1f} s",
         )
 
 

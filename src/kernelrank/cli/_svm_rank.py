@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 from kernelrank.cli._guard import guarded
 
@@ -56,7 +56,7 @@ example:
 
 def learn(argv: Sequence[str] | None = None) -> int:
     """Train as ``svm_rank_learn`` does; return the exit code."""
-    parser = _Parser("kr_rank_learn", "Train a linear ranking SVM as svm_rank_learn does.", _LEARN_EPILOG)
+    parser = _Parser("kr_rank_learn", "Train a linear ranking SVM as svm_rank_learn does.", _LEARN_EPILOG, _REFUSED)
     parser.add_argument(
         "-c", type=float, default=0.01, metavar="C", help="trade-off of loss against margin (default: 0.01)"
     )
@@ -68,8 +68,8 @@ def learn(argv: Sequence[str] | None = None) -> int:
         choices=(1, 2),
         help="1: swapped pairs, summed over all queries (default); 2: their share, averaged over the queries",
     )
-    for flag, (value, _) in _FIXED.items():
-        parser.add_argument(flag, type=float, default=value, help=argparse.SUPPRESS)
+    for flag, (value, reason) in _FIXED.items():
+        parser.add_argument(flag, type=float, action=_Fixed, const=(value, reason), help=argparse.SUPPRESS)
     for flag in _WITHOUT_EFFECT:
         parser.add_argument(flag, default=None, help=argparse.SUPPRESS)
     parser.add_argument("-v", type=int, default=1, choices=range(4), help="0: say nothing (default: 1)")
@@ -82,6 +82,8 @@ def learn(argv: Sequence[str] | None = None) -> int:
 def classify(argv: Sequence[str] | None = None) -> int:
     """Predict as ``svm_rank_classify`` does; return the exit code."""
     parser = _Parser("kr_rank_classify", "Score rows as svm_rank_classify does.", _CLASSIFY_EPILOG)
+    parser.add_argument("-h", action="help", help=argparse.SUPPRESS)
+    parser.add_argument("-y", help=argparse.SUPPRESS)  # how much SVM^light, which is not here, should say
     parser.add_argument("-v", type=int, default=2, choices=range(4), help="0: say nothing (default: 2)")
     parser.add_argument("test", help="svmlight file")
     parser.add_argument("model", help="of kr_rank_learn, or of svm_rank_learn")
@@ -101,7 +103,8 @@ def _run(parser: argparse.ArgumentParser, command: str, argv: Sequence[str] | No
 class _Parser(argparse.ArgumentParser):
     """Takes -? for help, and knows the flags that are missing here."""
 
-    def __init__(self, prog: str, description: str, epilog: str) -> None:
+    def __init__(self, prog: str, description: str, epilog: str, refused: dict[str, str] | None = None) -> None:
+        self._refused = refused or {}
         super().__init__(
             prog=prog,
             description=description,
@@ -115,14 +118,17 @@ class _Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         known, others = self.parse_known_args(args, namespace)
         for flag in others:
-            if flag[:2] in _REFUSED:
-                self._refuse(flag[:2], _REFUSED[flag[:2]])
+            if flag[:2] in self._refused:
+                self.error(f"{flag[:2]} of SVM^rank is not supported: {self._refused[flag[:2]]}")
         if others:
             self.error(f"unrecognized arguments: {' '.join(others)}")
-        for flag, (value, reason) in _FIXED.items():
-            if getattr(known, flag[1:], value) != value:
-                self._refuse(f"{flag} {getattr(known, flag[1:]):g}", reason)
         return known
 
-    def _refuse(self, flag: str, reason: str) -> NoReturn:
-        self.error(f"{flag} of SVM^rank is not supported: {reason}")
+
+class _Fixed(argparse.Action):
+    """Takes one value only; `const` is that value, and the reason."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: Any, value: Any, flag: str | None = None) -> None:
+        allowed, reason = self.const
+        if value != allowed:
+            parser.error(f"{flag} {value:g} of SVM^rank is not supported: {reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Callable
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernelrank import RankSVM
 from kernelrank.cli._commands import fit_with_progress, write_scores
-from kernelrank.cli._data import Data, fit_columns, read_model
+from kernelrank.cli._data import Data, check_target, fit_columns, read_model
 from kernelrank.io import SvmlightData, load_svmlight
 from kernelrank.pairs import UtilityPairs
 from kernelrank.persistence import save_svmlight_model
@@ -20,8 +21,12 @@ from kernelrank.persistence import save_svmlight_model
 def learn(args: argparse.Namespace) -> int:
     """Train, and write a model as SVM^rank does."""
     say = _speaker(args.v)
-    if not args.c > 0:
-        raise ValueError(f"-c must be positive, got {args.c:g}.")
+    for flag, value in (("-c", args.c), ("-e", args.e)):
+        if not 0 < value < math.inf:
+            raise ValueError(f"{flag} must be positive, got {value:g}.")
+    if args.max_iter < 1:
+        raise ValueError(f"-# must be positive, got {args.max_iter}.")
+    check_target(args.model)
     began = time.process_time()
     rows = load_svmlight(args.train, zero_based=False)
     data = Data(rows.X, rows.y, rows.qid, None)
@@ -56,6 +61,7 @@ def learn(args: argparse.Namespace) -> int:
 def classify(args: argparse.Namespace) -> int:
     """Write scores, and say how many pairs they swap."""
     say = _speaker(args.v)
+    check_target(args.predictions)
     model = read_model(args.model)
     rows = load_svmlight(args.test, zero_based=False)
     began = time.process_time()

@@ -36,7 +36,7 @@ class RankSVM(LinearRanker):
     alpha : float, default=1e-3
         Weight of the squared norm against the AVERAGE loss; it keeps its meaning when rows are
         added. A sum over pairs ``C * sum(loss) + 1/2 ||w||^2`` has ``alpha = 1 / (2 * C * N)``;
-        SVM^rank's ``-c C -l 2`` has ``alpha = 1 / (2 * C)``.
+        SVM^rank's ``-c C -l 2`` has ``alpha = 1 / (2 * C)``, if every query has a pair to order.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is minimised by cutting planes [1]_ with a line search, "squared_hinge" by a
         truncated Newton method [2]_. The second punishes large violations more.

@@ -16,7 +16,12 @@ from kernelrank.estimators._folds import Fold, make_folds
 from kernelrank.estimators._parameters import check_training_parameters
 from kernelrank.estimators._ranker import LinearRanker
 from kernelrank.estimators._training import make_solver, shortcoming
-from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError, UndefinedQueryWarning
+from kernelrank.exceptions import (
+    ConvergenceWarning,
+    NoComparablePairsError,
+    UndefinedMetricError,
+    UndefinedQueryWarning,
+)
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
 from kernelrank.pairs import UtilityPairs
@@ -241,9 +246,8 @@ class RankSVMCV(LinearRanker):
                         qid=queries,
                         sample_weight=weights if scorer.takes_weights else None,
                     )
-            except NoComparablePairsError:
-                fits.count(len(alphas) - 1 - k)
-                break  # it depends on y alone
+            except UndefinedMetricError:
+                pass  # the score stays NaN
         return scores
 
     def _scorer(self) -> RankingScorer:
@@ -269,9 +273,9 @@ class _Fits:
     def __init__(self, total: int, told: Callable[[int, int], None] | None) -> None:
         self.total, self.lapses, self._done, self._told = total, list[tuple[float, str]](), 0, told
 
-    def count(self, more: int = 1) -> None:
-        """Note that so many more are done, or will not be needed."""
-        self._done += more
+    def count(self) -> None:
+        """Note that one more is done."""
+        self._done += 1
         if self._told is not None:
             self._told(self._done, self.total)
 
@@ -303,5 +307,5 @@ def _best(scores: Vector) -> int:
     """Row with the greatest mean; a fold without a comparable pair has no say."""
     told = ~np.isnan(scores).any(axis=0)
     if not told.any():
-        raise NoComparablePairsError("No fold has a comparable pair to test on: use fewer folds, or larger ones.")
+        raise NoComparablePairsError("The score is defined for no fold: use fewer folds, or larger ones.")
     return int(np.argmax(scores[:, told].mean(axis=1)))

@@ -20,6 +20,8 @@ from kernelrank.exceptions import DataFormatError
 
 PathOrFile: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
+COMPRESSED = (".gz", ".xz", ".bz2")
+
 # bz2 and, for a file that is no gzip at all, gzip raise a plain OSError.
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
@@ -81,7 +83,10 @@ def replace_file(path: str | os.PathLike[str], *, compress: bool = True) -> Iter
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     aside = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     try:
         with open(descriptor, "wb") as raw, _compress(raw, suffix) as handle:
             if old is not None:

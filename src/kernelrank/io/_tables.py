@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple
@@ -12,7 +14,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-_BACKENDS: tuple[Literal["polars", "pandas", "pyarrow"], ...] = ("polars", "pandas", "pyarrow")
+from kernelrank._validation import check_vector
+from kernelrank.io._files import COMPRESSED, name_of, open_for_reading
+
+_BACKENDS = ("polars", "pandas", "pyarrow")
 _QID = "qid"
 
 
@@ -43,7 +48,8 @@ def load_table(
     Parameters
     ----------
     source : path
-        ``.parquet``, or text with a line of names: ``.tsv`` with tabs, anything else with commas.
+        ``.parquet``, or text with a line of names: ``.tsv`` with tabs, anything else with commas. A name that
+        ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
     target, qid, weight : str, optional
         Columns of the utilities, of the queries and of the weights. A column named "qid" is
         taken as the queries if nothing else is said.
@@ -75,9 +81,10 @@ def load_table(
     >>> table.X.columns, table.y, table.qid.tolist()
     (['rooms', 'age'], array([200., 450., 180.]), ['a', 'a', 'b'])
     """
+    drop = list(drop)
+    name = name_of(source)
     frame = _read(source, format)
-    name = os.fspath(source)
-    if qid is None and _QID in frame.columns and target != _QID:
+    if qid is None and _QID in frame.columns and _QID not in (target, weight, *drop):
         qid = _QID
     special = [column for column in (target, qid, weight) if column is not None]
     wanted = None if features is None else list(features)
@@ -94,7 +101,7 @@ def load_table(
         if column is None:
             return None
         _check_numbers(frame[column], name, "encode it")
-        return frame[column].to_numpy().astype(np.float64)
+        return check_vector(frame[column].to_numpy(), f'{name}: column "{column}"')
 
     if qid is not None:
         _check_present(frame[qid], name)
@@ -102,31 +109,66 @@ def load_table(
 
 
 def _read(source: str | os.PathLike[str], format: str) -> nw.DataFrame[Any]:
-    path = os.fspath(source)
-    with open(path, "rb"):
-        pass  # the usual error, whatever reads it next
-    backend = next((name for name in _BACKENDS if find_spec(name)), None)
+    name = name_of(source)
+    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    with open_for_reading(source) as file:
+        content = io.BytesIO(file.read())
+    is_parquet = format == "parquet" or (format == "auto" and suffixes[-1:] == [".parquet"])
+    separator = "\t" if suffixes[-1:] == [".tsv"] else ","
+    backend = next((each for each in _BACKENDS if find_spec(each)), None)
     if backend is None:
         raise ModuleNotFoundError(
-            f'Reading {path} takes one of {", ".join(_BACKENDS)}: pip install "kernelrank[tables]" brings the first.'
+            f'Reading {name} takes one of {", ".join(_BACKENDS)}: pip install "kernelrank[tables]" brings the first.'
         )
-    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
-    # Rows far down decide about the type of a column like others: or one of them would be a riddle to the reader.
-    options: dict[str, Any] = {"infer_schema_length": None} if backend == "polars" else {}
     try:
-        if format == "parquet" or (format == "auto" and suffixes[-1:] == [".parquet"]):
-            return nw.read_parquet(path, backend=backend)
-        return nw.read_csv(path, backend=backend, separator="\t" if ".tsv" in suffixes else ",", **options)
+        return nw.from_native(_READERS[backend](content, is_parquet, separator), eager_only=True)
     except (MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # each library has its own, and some explain at length
         reason = str(error).strip().partition("\n")[0]
-        raise ValueError(f"{path}: this cannot be read as a table: {reason}") from error
+        raise ValueError(f"{name}: this cannot be read as a table: {reason}") from error
+
+
+def _read_with_polars(content: Any, is_parquet: bool, separator: str) -> Any:
+    import polars as pl
+
+    if is_parquet:
+        return pl.read_parquet(content)
+    # Rows far down decide about the type of a column, too.
+    return pl.read_csv(content, separator=separator, infer_schema_length=None)
+
+
+def _read_with_pandas(content: Any, is_parquet: bool, separator: str) -> Any:
+    import pandas as pd
+
+    return pd.read_parquet(content) if is_parquet else pd.read_csv(content, sep=separator)
+
+
+def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str) -> Any:
+    from pyarrow import csv, parquet
+
+    if is_parquet:
+        return parquet.read_table(content)
+    return csv.read_csv(content, parse_options=csv.ParseOptions(delimiter=separator))
+
+
+_READERS: dict[str, Callable[[Any, bool, str], Any]] = {
+    "polars": _read_with_polars,
+    "pandas": _read_with_pandas,
+    "pyarrow": _read_with_pyarrow,
+}
 
 
 def _check_numbers(series: nw.Series[Any], name: str, remedy: str) -> None:
     """Refuse what is not a number, and missing values."""
     _check_present(series, name)
+    if series.dtype.is_float():
+        finite = np.isfinite(series.to_numpy())
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise ValueError(f'{name}: column "{series.name}" holds {series[row]} in row {row + 1} of the data.')
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         return
     values = series.to_list()
@@ -146,7 +188,6 @@ def _check_present(series: nw.Series[Any], name: str) -> None:
 
 def _is_number(value: Any) -> bool:
     try:
-        float(value)
+        return math.isfinite(float(value))
     except (TypeError, ValueError):
         return False
-    return True

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._validation import check_vector, check_weights, scale_weights
+from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._queries import Summary, ratio, summarise
 from kernelrank.pairs import UtilityPairs
@@ -72,6 +72,11 @@ def concordance_index(
     Notes
     -----
     Pairs are counted exactly, as integers unless there are weights, in O(m log m).
+
+    Without queries and with all events observed it is what survival packages call the concordance index:
+    ``lifelines.utils.concordance_index`` of times and scores is the same number, and scikit-survival's
+    ``concordance_index_censored`` too, given the negated scores, for it takes risks. The latter calls scores tied that
+    differ by less than 1e-8, unless ``tied_tol=0``.
 
     Examples
     --------
@@ -189,10 +194,11 @@ def kendall_tau(
     """
     truth = check_vector(y_true, "y_true")
     scores = check_vector(y_score, "y_score", len(truth))
-    pairs = UtilityPairs(truth, qid=qid)
+    queries, _ = encode_queries(qid, len(truth))
+    pairs = UtilityPairs(truth, qid=queries)
     agreement = pairs.count_totals(-scores, margin=0.0) - pairs.count_totals(scores, margin=0.0)
     # As floats: products of two numbers of pairs leave the range of integers.
-    differing = pairs.pairs_per_query.astype(float) * UtilityPairs(scores, qid=qid).pairs_per_query
+    differing = pairs.pairs_per_query.astype(float) * UtilityPairs(scores, qid=queries).pairs_per_query
     return summarise(ratio(agreement, np.sqrt(differing)), per_query, _DIFFERING, NoComparablePairsError)
 
 

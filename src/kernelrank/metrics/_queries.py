@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.exceptions import UndefinedQueryWarning
+from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 
 # A float, or an array for per_query=True. Overloads would say so at the price of every signature three times.
 Summary = Any
@@ -21,7 +21,7 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def summarise(
-    values: NDArray[np.float64], per_query: bool, lacking: str, error: type[ValueError] = ValueError
+    values: NDArray[np.float64], per_query: bool, lacking: str, error: type[UndefinedMetricError] = UndefinedMetricError
 ) -> Summary:
     """Average over the queries whose value is not NaN; `lacking` says what the others have none of.
 

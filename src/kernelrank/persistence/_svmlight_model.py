@@ -29,7 +29,8 @@ _HEADER = (
     "0 # threshold b, each following line is a SV (starting with alpha*y)\n"
 )
 _NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_COUNT = rb"[1-9]\d{0,7}"  # SVM^light's own limit for features
+_MOST_DIGITS = 8  # of the number of a feature, SVM^light's own limit
+_COUNT = rb"[1-9]\d{0,%d}" % (_MOST_DIGITS - 1)
 _MEANINGS = {
     "kernel type": rb"\d",
     **{f"kernel parameter -{letter}": rb".*" for letter in "dgsru"},  # of no use to a linear kernel
@@ -79,6 +80,8 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
     coef = getattr(model, "coef_", None)
     if coef is None or np.ndim(coef) != 1 or not np.isfinite(coef).all():
         raise ValueError(f"Only linear models with finite weights can be written for SVM^light, got {model!r}.")
+    if len(coef) >= 10**_MOST_DIGITS:
+        raise ValueError(f"SVM^light knows features up to number {10**_MOST_DIGITS - 1}, got {len(coef)}.")
     if not re.fullmatch(r"V[\w.]+", version, re.ASCII):
         raise ValueError(f"version must look like 'V6.20', got {version!r}.")
     weights = np.asarray(coef, dtype=np.float64).tolist()

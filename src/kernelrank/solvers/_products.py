@@ -28,6 +28,7 @@ Vector = NDArray[np.float64]
 _BLOCK_ELEMENTS = 1 << 17  # of a dense block: one MiB of float64, which fits the second-level cache
 _SAMPLE_ROWS = 512  # looked at to find columns that may need a shift
 _SEARCH_ROWS = 4096  # looked at at once to find columns that are stored in every row
+_ROUNDING = 1e-9  # of a product, relative to its terms: less may be nothing but that
 _FAR = 1e3  # times its spread from zero: a column loses three digits or more
 
 
@@ -58,10 +59,9 @@ def make_products(X: Any, n_threads: int = 1, queries: NDArray[np.int32] | None 
 
     `queries` tells which rows are compared with each other; without it all are.
     """
-    first = _first_rows(queries, X.shape[0])
     if sp.issparse(X):
-        return _sparse_products(X, n_threads, first)
-    return _dense_products(np.asarray(X), n_threads, first)
+        return _sparse_products(X, n_threads, queries)
+    return _dense_products(np.asarray(X), n_threads, _first_rows(queries, X.shape[0]))
 
 
 def _first_rows(queries: NDArray[np.int32] | None, n_rows: int) -> NDArray[np.int32]:
@@ -153,13 +153,13 @@ def _shifts(sample: Vector, firsts: Vector) -> tuple[Vector, NDArray[np.intp]]:
     return np.where(far, centre, 0.0), np.flatnonzero((sample == firsts).all(axis=0))
 
 
-def _sparse_products(X: Any, n_threads: int, first: NDArray[np.int32]) -> Products:
+def _sparse_products(X: Any, n_threads: int, queries: NDArray[np.int32] | None) -> Products:
     m, n = X.shape
     stored = X.indptr[-1]  # the arrays may be longer
     parts = (X.data[:stored], X.indices[:stored], X.indptr)
     X = type(X)(tuple(map(np.ascontiguousarray, parts)), shape=X.shape)
     X.check_format(full_check=True)  # an index out of range would be read, and written, out of bounds
-    X, constant = _shift_full_columns(X, first)
+    X, constant = _shift_full_columns(X)
     starts, indices, numbers = X.indptr, X.indices, X.data
     if starts.dtype != indices.dtype:
         starts, indices = (part.astype(np.int64, copy=False) for part in (starts, indices))
@@ -182,11 +182,48 @@ def _sparse_products(X: Any, n_threads: int, first: NDArray[np.int32]) -> Produc
     def squares(d: Vector) -> Vector:
         return backward(d, squared=True)
 
+    if queries is not None:
+        constant = np.union1d(constant, _constant_in_queries(X, queries, backward, squares))
     return Products(m, n, forward, backward, squares)
 
 
-def _shift_full_columns(X: Any, first: NDArray[np.int32]) -> tuple[Any, NDArray[np.intp]]:
-    """Shift columns that are stored in every row and far from zero; find those that are constant in every query.
+def _constant_in_queries(
+    X: Any,
+    queries: NDArray[np.int32],
+    backward: Callable[[Vector], Vector],
+    squares: Callable[[Vector], Vector],
+) -> NDArray[np.intp]:
+    """Find columns that are constant in every query, stored or not, at the price of two products.
+
+    Such a column has no product with a random vector whose sums over queries are zero, up to rounding; those few that
+    have none are looked at.
+    """
+    g = np.random.default_rng(0).normal(size=len(queries))
+    g -= (np.bincount(queries, g) / np.maximum(np.bincount(queries), 1))[queries]
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = np.sqrt(squares(g * g))
+        suspects = np.flatnonzero(~(np.abs(backward(g)) > _ROUNDING * terms) & (terms != 0))
+    if len(suspects) == 0:
+        return suspects
+    columns, sizes = X[:, suspects].tocsc(), np.bincount(queries)
+    columns.sum_duplicates()
+    return suspects[[_is_constant(columns, k, queries, sizes) for k in range(len(suspects))]]
+
+
+def _is_constant(columns: Any, k: int, queries: NDArray[np.int32], sizes: NDArray[np.intp]) -> bool:
+    """Tell whether a query stores the column in none of its rows or, with one value, in all."""
+    stored = slice(columns.indptr[k], columns.indptr[k + 1])
+    where, values = queries[columns.indices[stored]], columns.data[stored]
+    order = np.argsort(where, kind="stable")
+    where, values = where[order], values[order]
+    starts = np.flatnonzero(np.append(True, where[1:] != where[:-1])) if len(where) else np.empty(0, np.intp)
+    lengths = np.diff(starts, append=len(where))
+    same = bool((values == np.repeat(values[starts], lengths)).all())
+    return same and bool((lengths == sizes[where[starts]])[values[starts] != 0].all())
+
+
+def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
+    """Shift columns that are stored in every row and far from zero; find those that are constant.
 
     Only such a matrix is copied, and only its values: a shift leaves no zero to stay unstored.
     """
@@ -194,7 +231,7 @@ def _shift_full_columns(X: Any, first: NDArray[np.int32]) -> tuple[Any, NDArray[
     if len(columns) == 0:
         return X, columns
     full = X[:, columns].toarray().astype(np.float64)
-    shift, constant = _shifts(full, full[first])
+    shift, constant = _shifts(full, full[:1])
     shift[constant] = 0.0
     if shift.any():
         by_column = np.zeros(X.shape[1])

@@ -1,0 +1,181 @@
+"""What all kernels share, and how they are combined."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+Matrix = NDArray[np.float64]
+
+
+class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
+    """A symmetric, positive semidefinite function of two rows.
+
+    A subclass says how to compute the matrix of rows against rows; parameters are those of its
+    constructor, as for any estimator of scikit-learn.
+    """
+
+    __array_ufunc__ = None  # so that NumPy's numbers leave the multiplication to us
+
+    @abstractmethod
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute ``k(X[i], Y[j])`` for all i and j.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Y : {array-like, sparse matrix} of shape (n_others, n_features), optional
+            X itself by default; the matrix is then exactly symmetric.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_others)
+        """
+
+    @abstractmethod
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute ``k(X[i], X[i])`` for all i.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+
+    def resolve(self, X: Any) -> Kernel:
+        """Replace parameters that depend on data by their values for X.
+
+        A model does so once, when it is fitted: new rows, or fewer of them, must not change what a
+        kernel means.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Kernel
+            Itself, if there are none.
+        """
+        return self
+
+    def __add__(self, other: object) -> Sum:
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: object) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    __rmul__ = __mul__
+
+
+class _Pair(Kernel):
+    """Two kernels that become one."""
+
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left = left
+        self.right = right
+
+    def resolve(self, X: Any) -> Self:
+        """Resolve both kernels."""
+        return type(self)(self.left.resolve(X), self.right.resolve(X))
+
+
+class Sum(_Pair):
+    """``left(x, y) + right(x, y)``: the features of both, side by side.
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import Gaussian, Linear
+    >>> Linear() + Gaussian(gamma=0.5)
+    Sum(left=Linear(), right=Gaussian(gamma=0.5))
+    """
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute the matrix."""
+        matrix = self.left(X, Y)
+        matrix += self.right(X, Y)
+        return matrix
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute its diagonal."""
+        return self.left.diagonal(X) + self.right.diagonal(X)
+
+
+class Product(_Pair):
+    """``left(x, y) * right(x, y)``: all products of a feature of one and a feature of the other.
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import Linear
+    >>> (Linear() * Linear())([[1.0], [2.0]])
+    array([[ 1.,  4.],
+           [ 4., 16.]])
+    """
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute the matrix."""
+        matrix = self.left(X, Y)
+        matrix *= self.right(X, Y)
+        return matrix
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute its diagonal."""
+        return self.left.diagonal(X) * self.right.diagonal(X)
+
+
+class Scaled(Kernel):
+    """``factor * kernel(x, y)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    factor : float
+        Positive.
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import Linear
+    >>> 2 * Linear()
+    Scaled(factor=2.0, kernel=Linear())
+    """
+
+    def __init__(self, kernel: Kernel, factor: float) -> None:
+        self.kernel = kernel
+        self.factor = factor
+
+    def resolve(self, X: Any) -> Scaled:
+        """Resolve the kernel."""
+        return Scaled(self.kernel.resolve(X), self.factor)
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute the matrix."""
+        matrix = self.kernel(X, Y)
+        matrix *= self._checked_factor()
+        return matrix
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute its diagonal."""
+        return self._checked_factor() * self.kernel.diagonal(X)
+
+    def _checked_factor(self) -> float:
+        if not 0 < self.factor < np.inf:
+            raise ValueError(f"A kernel can be multiplied with positive numbers only, got {self.factor!r}.")
+        return float(self.factor)

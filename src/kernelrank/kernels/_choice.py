@@ -1,0 +1,131 @@
+"""Kernels by other means: names, functions, and matrices that somebody else has computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import check_array
+
+from kernelrank.kernels._base import Kernel, Matrix
+from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial
+
+_OURS: dict[str, type[Kernel]] = {"linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian}
+_OF_SCIKIT_LEARN = (*("additive_chi2", "chi2", "cosine", "laplacian", "poly", "rbf", "sigmoid"),)
+
+
+def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
+    """Return the kernel that a parameter of an estimator means.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        "linear", "polynomial", "gaussian" (with default parameters), "precomputed", a name that
+        ``sklearn.metrics.pairwise.pairwise_kernels`` knows, a kernel, or a function ``(X, Y) -> matrix``.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import make_kernel
+    >>> make_kernel("gaussian")
+    Gaussian()
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        if kernel in _OURS:
+            return _OURS[kernel]()
+        if kernel == "precomputed":
+            return Precomputed()
+        if kernel in _OF_SCIKIT_LEARN:
+            return NamedKernel(kernel)
+        known = ", ".join(sorted([*_OURS, "precomputed", *_OF_SCIKIT_LEARN]))
+        raise ValueError(f"kernel must be a kernel, a function, or one of {known}; got {kernel!r}.")
+    if callable(kernel):
+        return FunctionKernel(kernel)
+    raise TypeError(f"kernel must be a kernel, a function or a name, got {kernel!r}.")
+
+
+class NamedKernel(Kernel):
+    """A kernel of ``sklearn.metrics.pairwise``.
+
+    Parameters
+    ----------
+    name : str
+        As in ``pairwise_kernels(metric=name)``.
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import NamedKernel
+    >>> NamedKernel("cosine")([[3.0, 4.0]], [[4.0, 3.0]]).round(2)
+    array([[0.96]])
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute the matrix."""
+        return np.array(pairwise_kernels(X, Y, metric=self.name), dtype=np.float64)
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute its diagonal, row by row."""
+        X = check_array(X, accept_sparse="csr", dtype=np.float64)
+        return np.array([self(X[k : k + 1])[0, 0] for k in range(X.shape[0])])
+
+
+class FunctionKernel(Kernel):
+    """A function that computes the matrix.
+
+    Parameters
+    ----------
+    function : callable
+        ``(X, Y) -> matrix`` of shape (len(X), len(Y)); symmetric and positive semidefinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank.kernels import FunctionKernel
+    >>> FunctionKernel(lambda X, Y: np.minimum(X, Y.T))(np.array([[1.0], [2.0]]))
+    array([[1., 1.],
+           [1., 2.]])
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute the matrix."""
+        other = X if Y is None else Y
+        matrix = np.array(self.function(X, other), dtype=np.float64)
+        if matrix.shape != (X.shape[0], other.shape[0]):
+            raise ValueError(
+                f"The kernel function must return an array of shape {(X.shape[0], other.shape[0])}, got {matrix.shape}."
+            )
+        return matrix
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute its diagonal, row by row."""
+        return np.array([self(X[k : k + 1])[0, 0] for k in range(X.shape[0])])
+
+
+class Precomputed(Kernel):
+    """The matrix itself is given, in place of rows.
+
+    Where an estimator takes X, it takes the kernel matrix of the rows against the rows that it was
+    fitted to.
+    """
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Return the matrix."""
+        return np.array(check_array(X, dtype=np.float64, input_name="X"))
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Return its diagonal."""
+        return np.diagonal(self(X)).copy()

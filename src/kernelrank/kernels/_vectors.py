@@ -1,0 +1,163 @@
+"""Kernels of vectors: linear, polynomial and Gaussian."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from kernelrank.kernels._base import Kernel, Matrix
+
+_ROWS_AT_ONCE = 64
+
+
+class Linear(Kernel):
+    """The inner product, ``x . y``.
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0], [0.0, 1.0]])
+    array([[11.,  2.]])
+    """
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute the matrix."""
+        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        return _inner_products(X, Y)
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute its diagonal."""
+        return _squared_norms(_check_rows(X))
+
+
+class Polynomial(Kernel):
+    """``(gamma * x . y + coef0) ** degree``: all products of up to `degree` features.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        At least 1.
+    coef0 : float, default=1.0
+        Not negative; the greater it is, the more products of few features count.
+    gamma : float, default=1.0
+        Positive.
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import Polynomial
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    def __init__(self, degree: int = 2, coef0: float = 1.0, gamma: float = 1.0) -> None:
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute the matrix."""
+        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        return self._of_products(_inner_products(X, Y))
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute its diagonal."""
+        return self._of_products(_squared_norms(_check_rows(X)))
+
+    def _of_products(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not isinstance(self.degree, Integral) or self.degree < 1:
+            raise ValueError(f"degree must be a positive whole number, got {self.degree!r}.")
+        if not 0 <= self.coef0 < np.inf:
+            raise ValueError(f"coef0 must not be negative, or it is no kernel; got {self.coef0!r}.")
+        products *= _check_gamma(self.gamma)
+        products += self.coef0
+        return np.asarray(products**self.degree, dtype=np.float64)
+
+
+class Gaussian(Kernel):
+    """``exp(-gamma * ||x - y||^2)``.
+
+    Parameters
+    ----------
+    gamma : float or "scale", default="scale"
+        Positive. "scale" means ``1 / (n_features * X.var())`` of the rows that a model is fitted to, as
+        in scikit-learn's ``SVC``.
+
+    Notes
+    -----
+    Distances come from inner products, of rows less their mean: an offset common to all rows costs no digits.
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import Gaussian
+    >>> Gaussian(gamma=0.5)([[0.0, 0.0], [1.0, 1.0]]).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    def __init__(self, gamma: float | Literal["scale"] = "scale") -> None:
+        self.gamma = gamma
+
+    def resolve(self, X: Any) -> Gaussian:
+        """Compute gamma, if it is "scale"."""
+        if self.gamma != "scale":
+            return self
+        X = _check_rows(X)
+        if sp.issparse(X):
+            mean = X.mean()
+            variance = float(X.multiply(X).mean() - mean * mean)
+        else:
+            variance = float(X.var())
+        return Gaussian(1.0 / (X.shape[1] * variance) if variance > 0 else 1.0)
+
+    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+        """Compute the matrix."""
+        if self.gamma == "scale":
+            return self.resolve(X if Y is None else Y)(X, Y)
+        gamma = _check_gamma(self.gamma)
+        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        if not (sp.issparse(X) or sp.issparse(Y)):
+            centre = (X if Y is None else Y).mean(axis=0)
+            X, Y = X - centre, None if Y is None else Y - centre
+        matrix = _inner_products(X, Y)
+        norms, others = _squared_norms(X), _squared_norms(X if Y is None else Y)
+        for start in range(0, len(matrix), _ROWS_AT_ONCE):  # in the cache, and without another matrix
+            rows = matrix[start : start + _ROWS_AT_ONCE]
+            rows *= -2.0
+            rows += norms[start : start + _ROWS_AT_ONCE, None] + others  # this sum first: it is symmetric
+            np.maximum(rows, 0.0, out=rows)
+            rows *= -gamma
+            np.exp(rows, out=rows)
+        if Y is None:
+            np.fill_diagonal(matrix, 1.0)
+        return matrix
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Compute its diagonal, all ones."""
+        return np.ones(_check_rows(X).shape[0])
+
+
+def _check_rows(X: Any) -> Any:
+    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+
+
+def _check_gamma(gamma: Any) -> float:
+    if not isinstance(gamma, Real) or not 0.0 < float(gamma) < np.inf:
+        raise ValueError(f"gamma must be a positive number, got {gamma!r}.")
+    return float(gamma)
+
+
+def _inner_products(X: Any, Y: Any) -> Matrix:
+    # Of an array with its own transpose, BLAS computes one half and NumPy mirrors it: exactly symmetric.
+    product = X @ (X if Y is None else Y).T
+    return np.asarray(product.toarray() if sp.issparse(product) else product)
+
+
+def _squared_norms(X: Any) -> NDArray[np.float64]:
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
