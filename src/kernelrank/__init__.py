@@ -4,10 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kernelrank.estimators import RLS as RLS
+    from kernelrank.estimators import RankRLS as RankRLS
     from kernelrank.estimators import RankSVM as RankSVM
     from kernelrank.estimators import RankSVMCV as RankSVMCV
 
-__all__ = ["RankSVM", "RankSVMCV"]
+__all__ = ["RLS", "RankRLS", "RankSVM", "RankSVMCV"]
 _ROOMS = (
     *("cli", "estimators", "exceptions", "io", "kernels", "losses"),
     *("metrics", "pairs", "persistence", "plots", "solvers"),

@@ -2,7 +2,8 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RankSVM, RankSVMCV
+from kernelrank import RLS, RankRLS, RankSVM, RankSVMCV
+from kernelrank.kernels import Gaussian
 
 # Where a path of cutting planes ends inside its tolerance depends on the last bit of the weights.
 WITHIN_THE_GAP = {
@@ -19,6 +20,11 @@ WITHIN_THE_GAP = {
         RankSVM(loss="squared_hinge", positive=True, tol=1e-10),
         RankSVMCV(alphas=4, cv=3, loss="squared_hinge", tol=1e-10),
         RankSVMCV(alphas=4, cv=3),
+        RLS(),
+        RLS(kernel=Gaussian(0.5)),
+        RankRLS(),
+        RankRLS(ties="drop", query_weighting="pair"),
+        RankRLS(kernel=Gaussian(0.5)),
     ],
     expected_failed_checks=lambda estimator: (
         WITHIN_THE_GAP if isinstance(estimator, RankSVMCV) and estimator.loss == "hinge" else {}

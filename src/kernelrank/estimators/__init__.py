@@ -2,5 +2,6 @@
 
 from kernelrank.estimators._rank_svm import RankSVM
 from kernelrank.estimators._rank_svm_cv import RankSVMCV
+from kernelrank.estimators._rls import RLS, RankRLS
 
-__all__ = ["RankSVM", "RankSVMCV"]
+__all__ = ["RLS", "RankRLS", "RankSVM", "RankSVMCV"]

@@ -1,4 +1,4 @@
-"""What all linear rankers share once they are fitted."""
+"""What all rankers share once they are fitted."""
 
 from __future__ import annotations
 
@@ -15,17 +15,8 @@ from kernelrank.metrics import concordance_index
 from kernelrank.solvers import Result, multiply
 
 
-class LinearRanker(BaseEstimator):  # type: ignore[misc]
-    """Prediction and scoring with ``coef_``; a subclass provides ``fit``."""
-
-    # With metadata routing enabled, qid reaches fit and score without set_*_request.
-    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
-    __metadata_request__score = {"qid": True}  # noqa: RUF012
-
-    # Set by the subclass.
-    coef_: NDArray[np.float64]
-    n_jobs: int | None
-    _fitted_with_queries: bool
+class Predictor(BaseEstimator):  # type: ignore[misc]
+    """Prediction for rows that are checked; a subclass provides ``fit`` and ``_evaluate``."""
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Score every row of X; within a query, a higher score is a better rank.
@@ -40,7 +31,38 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
-        return multiply(check_features(self, X, reset=False), self.coef_)
+        return self._evaluate(check_features(self, X, reset=False))
+
+    def _evaluate(self, X: Any) -> NDArray[np.float64]:
+        """Score rows that have been checked."""
+        raise NotImplementedError
+
+    def _require_target(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+
+    def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
+        """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
+        X, qid = separate_qid(X, qid)
+        other = copy(self)
+        X = check_features(other, X, reset=True)
+        return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class Ranker(Predictor):
+    """Ranking and scoring by predictions."""
+
+    # With metadata routing enabled, qid reaches fit and score without set_*_request.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    _fitted_with_queries: bool  # set by the subclass
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score every row of X, as `predict` does; scikit-learn's scorers look for this name.
@@ -112,19 +134,18 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         y = check_vector(y, "y", len(scores))
         if qid is None:
             warn_of_missing_queries(self)
-        found: float = concordance_index(y, scores, qid=qid, sample_weight=sample_weight, n_jobs=self.n_jobs)
+        n_jobs = getattr(self, "n_jobs", None)
+        found: float = concordance_index(y, scores, qid=qid, sample_weight=sample_weight, n_jobs=n_jobs)
         return found
 
-    def _require_target(self, y: Any) -> None:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
-    def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
-        """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
-        X, qid = separate_qid(X, qid)
-        other = copy(self)
-        X = check_features(other, X, reset=True)
-        return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
+class LinearRanker(Ranker):
+    """Prediction with ``coef_``; a subclass provides ``fit``."""
+
+    coef_: NDArray[np.float64]  # set by the subclass
+
+    def _evaluate(self, X: Any) -> NDArray[np.float64]:
+        return multiply(X, self.coef_)
 
     def _store(self, result: Result, noted: dict[str, Any], **attributes: Any) -> None:
         """Keep a solution, and what else is given; names of an earlier fit's features go."""
@@ -134,9 +155,3 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         self.objective_ = result.objective
         self.gap_ = result.gap
         self.n_iter_ = result.n_iter
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags

@@ -1,6 +1,7 @@
-"""Solvers: each sees an oracle of the risk, never y, and returns a Result with its certificate."""
+"""Solvers: of a risk, which they see through an oracle, with a certificate; and of least squares, in closed form."""
 
 from kernelrank.solvers._bundle import Bundle
+from kernelrank.solvers._least_squares import LeastSquares
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
 from kernelrank.solvers._path import largest_alpha
@@ -9,6 +10,7 @@ from kernelrank.solvers._result import Result
 
 __all__ = [
     "Bundle",
+    "LeastSquares",
     "LinearOracle",
     "Newton",
     "Oracle",

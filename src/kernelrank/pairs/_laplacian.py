@@ -1,0 +1,212 @@
+r"""The Laplacian of all pairs, diagonalised: what least-squares ranking is made of.
+
+The squared error over weighted pairs of rows is a quadratic form,
+
+    sum over pairs of w_ij ((y_i - y_j) - (f_i - f_j))^2 = (y - f)' L (y - f),
+
+and the Laplacian L of the graph of pairs has a spectrum that needs no computation when the graph is that of
+rankings. Inside a query of total weight W, with all pairs there, L is W times the projection off the constants;
+without the pairs of equal utilities, it is W - W_c inside a class of weight W_c, and W between the means of
+classes. Here ``L = P' diag(strengths) P``: `project` applies P in O(m), `lift` its transpose. For rows of weight 1, P
+has orthonormal rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.integer[Any]]
+
+_ROWS_AT_ONCE = 64
+
+
+class Contrasts:
+    """An orthonormal basis of what differs inside groups: one Householder reflection a group.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (m,)
+        Group of each coordinate, 0, 1, ...; none may be missing.
+    lengths : ndarray of shape (m,)
+        A vector that is taken for "constant" in each group: ones, or square roots of weights. Where it is zero
+        in a whole group, so must be what is split.
+    """
+
+    def __init__(self, groups: Codes, lengths: Array) -> None:
+        self.order = np.argsort(groups, kind="stable")
+        self._groups = groups[self.order]
+        self._starts = np.flatnonzero(np.append(True, self._groups[1:] != self._groups[:-1]))
+        unit = lengths[self.order]
+        self.norms = np.sqrt(np.add.reduceat(unit**2, self._starts))
+        unit = unit / np.where(self.norms > 0, self.norms, 1.0)[self._groups]
+        # The reflection takes `unit` to minus the first axis; its vector is unit + first axis, never a difference.
+        self._vector = unit
+        self._vector[self._starts] += 1.0
+        self._scale = 1.0 / self._vector[self._starts]
+        inside = np.ones(len(groups), dtype=bool)
+        inside[self._starts] = False
+        self._inside = np.flatnonzero(inside)
+        self.groups = self._groups[self._inside]  # of each contrast
+
+    def split(self, x: Array) -> tuple[Array, Array]:
+        """Return the contrasts, and the part along `lengths`, one a group."""
+        y = self._reflect(x[self.order])
+        return y[self._inside], -y[self._starts]
+
+    def join(self, contrasts: Array, along: Array | None = None) -> Array:
+        """Return what `split` takes apart; without a second part it is zero."""
+        y = np.zeros((len(self.order), *contrasts.shape[1:]))
+        y[self._inside] = contrasts
+        if along is not None:
+            y[self._starts] = -along
+        x = np.empty_like(y)
+        x[self.order] = self._reflect(y)
+        return x
+
+    def split_both(self, matrix: Array) -> tuple[Array, Array, Array]:
+        """Split rows and columns of a symmetric matrix: contrasts with contrasts, with the rest, the rest with itself.
+
+        With H = I - U S U' the reflections, ``H K H = K - U V' - V U'`` for ``V = K U S - U (S U' K U S) / 2``: a few
+        passes over the matrix, in its memory if the groups come in order.
+        """
+        in_order = bool((self.order[1:] > self.order[:-1]).all())
+        K = matrix if in_order else matrix[np.ix_(self.order, self.order)]
+        u, scale, groups = self._vector, self._scale, self._groups
+        KU = np.add.reduceat(K * u, self._starts, axis=1) if len(scale) > 1 else (K @ u)[:, None]
+        KU *= scale
+        core = np.add.reduceat(u[:, None] * KU, self._starts, axis=0) * scale[:, None]
+        V = KU - u[:, None] * (core / 2)[groups]
+        for start in range(0, len(K), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            K[rows] -= u[rows, None] * V.T[groups[rows]]
+            K[rows] -= V[rows][:, groups] * u
+        inside, first = self._inside, self._starts
+        return _select(K, inside), -K[np.ix_(inside, first)], K[np.ix_(first, first)]
+
+    def _reflect(self, y: Array) -> Array:
+        column = (slice(None), *(None,) * (y.ndim - 1))
+        vector = self._vector[column]
+        inner = np.add.reduceat(vector * y, self._starts, axis=0) * self._scale[column]
+        return y - vector * inner[self._groups]
+
+
+@dataclass(frozen=True)
+class PairLaplacian:
+    """``L = P' diag(strengths) P``.
+
+    Attributes
+    ----------
+    strengths : ndarray of shape (k,)
+        Positive.
+    queries : ndarray of shape (k,)
+        Query that each row of P looks at.
+    n_rows : int
+    """
+
+    strengths: Array
+    queries: Codes
+    n_rows: int
+    _root_weights: Array
+    _levels: tuple[Contrasts, ...]
+    _kept: NDArray[np.intp]
+
+    def project(self, V: Array) -> Array:
+        """P V, for a vector or the columns of a matrix: O(m) each."""
+        parts, along = [], V * self._root_weights[(slice(None), *(None,) * (V.ndim - 1))]
+        for level in self._levels:
+            contrasts, along = level.split(along)
+            parts.append(contrasts)
+        return np.concatenate(parts)[self._kept]
+
+    def lift(self, C: Array) -> Array:
+        """P' C, for a vector or the columns of a matrix: O(m) each."""
+        full = np.zeros((sum(len(level.groups) for level in self._levels), *C.shape[1:]))
+        full[self._kept] = C
+        ends = np.cumsum([len(level.groups) for level in self._levels])
+        along: Array | None = None
+        for level, part in reversed(list(zip(self._levels, np.split(full, ends[:-1]), strict=True))):
+            along = level.join(part, along)
+        assert along is not None
+        return along * self._root_weights[(slice(None), *(None,) * (C.ndim - 1))]
+
+    def project_both(self, K: Array) -> Array:
+        """P K P' for a symmetric matrix, which is overwritten: O(m^2)."""
+        if (self._root_weights != 1).any():
+            scale_both(K, self._root_weights)
+        if len(self._levels) == 1:
+            return _select(self._levels[0].split_both(K)[0], self._kept)
+        inside, between = self._levels
+        contrasts, mixed, along = inside.split_both(K)
+        far, _, _ = between.split_both(along)
+        cross, _ = between.split(np.ascontiguousarray(mixed.T))
+        return _select(np.block([[contrasts, cross.T], [cross, far]]), self._kept)
+
+    def multiply(self, V: Array) -> Array:
+        """L V: O(m) a column."""
+        projected = self.project(V)
+        return self.lift(projected * self.strengths[(slice(None), *(None,) * (V.ndim - 1))])
+
+
+def scale_both(K: Array, factors: Array) -> None:
+    """Multiply rows and columns of a matrix, in one pass."""
+    for start in range(0, len(K), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        K[rows] *= factors[rows, None] * factors
+
+
+def _select(K: Array, kept: NDArray[np.intp]) -> Array:
+    """Rows and columns of a matrix; a copy only if they are not all of them, and a quick one if they have no gaps."""
+    if len(kept) == len(K):
+        return K
+    if len(kept) and kept[-1] - kept[0] + 1 == len(kept):
+        within = slice(kept[0], kept[-1] + 1)
+        return np.ascontiguousarray(K[within, within])
+    return K[np.ix_(kept, kept)]
+
+
+def all_pairs(queries: Codes, weights: Array) -> PairLaplacian:
+    """Laplacian of all pairs inside queries; a pair weighs the product of its rows' weights.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (m,)
+        0, 1, ...; none missing.
+    weights : ndarray of shape (m,)
+    """
+    level = Contrasts(queries, np.sqrt(weights))
+    return _keep_positive((level.norms**2)[level.groups], level.groups, np.sqrt(weights), (level,))
+
+
+def pairs_without_ties(queries: Codes, utilities: Array, weights: Array) -> PairLaplacian:
+    """Laplacian of the pairs of different utilities inside queries.
+
+    Parameters
+    ----------
+    queries, weights
+        As for :func:`all_pairs`.
+    utilities : ndarray of shape (m,)
+    """
+    _, values = np.unique(utilities, return_inverse=True)
+    pairs = np.stack([queries, values])
+    (class_queries, _), classes = np.unique(pairs, axis=1, return_inverse=True)
+    classes = classes.ravel()
+    inside = Contrasts(classes, np.sqrt(weights))
+    between = Contrasts(class_queries, inside.norms)
+    totals = between.norms**2
+    strengths = np.concatenate([(totals[class_queries] - inside.norms**2)[inside.groups], totals[between.groups]])
+    of_query = np.concatenate([class_queries[inside.groups], between.groups])
+    return _keep_positive(strengths, of_query, np.sqrt(weights), (inside, between))
+
+
+def _keep_positive(
+    strengths: Array, queries: Codes, root_weights: Array, levels: tuple[Contrasts, ...]
+) -> PairLaplacian:
+    # A query of a single class has strength zero, or what rounding makes of it.
+    smallest = len(strengths) * np.finfo(np.float64).eps * np.max(strengths, initial=0.0)
+    kept = np.flatnonzero(strengths > smallest)
+    return PairLaplacian(strengths[kept], queries[kept], len(root_weights), root_weights, levels, kept)
