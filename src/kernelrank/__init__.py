@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelrank.estimators import RLS as RLS
+    from kernelrank.estimators import RLSCV as RLSCV
     from kernelrank.estimators import RankRLS as RankRLS
+    from kernelrank.estimators import RankRLSCV as RankRLSCV
     from kernelrank.estimators import RankSVM as RankSVM
     from kernelrank.estimators import RankSVMCV as RankSVMCV
 
-__all__ = ["RLS", "RankRLS", "RankSVM", "RankSVMCV"]
+__all__ = ["RLS", "RLSCV", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]
 _ROOMS = (
     *("cli", "estimators", "exceptions", "io", "kernels", "losses"),
     *("metrics", "pairs", "persistence", "plots", "solvers"),

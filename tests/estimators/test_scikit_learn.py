@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RLS, RankRLS, RankSVM, RankSVMCV
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.kernels import Gaussian
 
 # Where a path of cutting planes ends inside its tolerance depends on the last bit of the weights.
@@ -25,6 +25,8 @@ WITHIN_THE_GAP = {
         RankRLS(),
         RankRLS(ties="drop", query_weighting="pair"),
         RankRLS(kernel=Gaussian(0.5)),
+        RLSCV(alphas=4),
+        RankRLSCV(alphas=4),
     ],
     expected_failed_checks=lambda estimator: (
         WITHIN_THE_GAP if isinstance(estimator, RankSVMCV) and estimator.loss == "hinge" else {}

@@ -3,5 +3,6 @@
 from kernelrank.estimators._rank_svm import RankSVM
 from kernelrank.estimators._rank_svm_cv import RankSVMCV
 from kernelrank.estimators._rls import RLS, RankRLS
+from kernelrank.estimators._rls_cv import RLSCV, RankRLSCV
 
-__all__ = ["RLS", "RankRLS", "RankSVM", "RankSVMCV"]
+__all__ = ["RLS", "RLSCV", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]

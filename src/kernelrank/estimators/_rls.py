@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -37,11 +38,14 @@ class _Problem(NamedTuple):
     weighted: bool
 
 
-class _LeastSquaresEstimator(Predictor):
+class LeastSquaresEstimator(Predictor):
     """Closed forms with a linear or another kernel; a subclass says which pairs count."""
 
     alpha: float
     kernel: Any
+    _fitted_with_queries: bool
+    _single: bool
+    _training: _Problem | None
 
     def _fit(
         self,
@@ -50,7 +54,6 @@ class _LeastSquaresEstimator(Predictor):
         qid: ArrayLike | None,
         sample_weight: ArrayLike | None,
     ) -> Self:
-        check_positive(self, "alpha")
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
         m = X.shape[0]
@@ -59,16 +62,18 @@ class _LeastSquaresEstimator(Predictor):
         queries, _ = encode_queries(qid, m)
         kernel = make_kernel(self.kernel).resolve(X)
         problem = self._compose(X, kernel, targets, queries, weights)
-        solution = problem.solver.solve(self.alpha)
-        self.__dict__.pop("feature_names_in_", None)
-        for name in ("coef_", "dual_coef_", "basis_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(noted)
-        self.kernel_ = kernel
-        self._single, self._fitted_with_queries = single, qid is not None
-        self._store_solution(X, problem, solution, weights)
-        self._training: _Problem | None = problem
+        fitter = copy(self)  # an earlier fit stays until this one has succeeded
+        for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_"):
+            fitter.__dict__.pop(name, None)
+        fitter.__dict__.update(noted, kernel_=kernel)
+        fitter._single, fitter._fitted_with_queries, fitter._training = single, qid is not None, problem
+        fitter._store_solution(X, problem, problem.solver.solve(fitter._choose_alpha()), weights)
+        self.__dict__ = fitter.__dict__
         return self
+
+    def _choose_alpha(self) -> float:
+        check_positive(self, "alpha")
+        return float(self.alpha)
 
     def _store_solution(self, X: Any, problem: _Problem, solution: Array, weights: Array | None) -> None:
         if isinstance(self.kernel_, Linear):
@@ -191,7 +196,7 @@ class _LeastSquaresEstimator(Predictor):
         return problem
 
     def _alpha(self, alpha: float | None) -> float:
-        value = self.alpha if alpha is None else float(alpha)
+        value = float(self.alpha if alpha is None else alpha)
         if not 0 < value < np.inf:
             raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
         return value
@@ -207,7 +212,7 @@ class _LeastSquaresEstimator(Predictor):
         return {name: value for name, value in state.items() if name != "_training"}
 
 
-class RLS(RegressorMixin, _LeastSquaresEstimator):  # type: ignore[misc]
+class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
     r"""Regularised least squares: ridge regression, linear or with a kernel.
 
     Minimises the mean squared error plus a squared norm,
@@ -284,7 +289,7 @@ class RLS(RegressorMixin, _LeastSquaresEstimator):  # type: ignore[misc]
         return _make_problem(X, kernel, y, laplacian, root, None, np.ones(1), weights)
 
 
-class RankRLS(_LeastSquaresEstimator, Ranker):
+class RankRLS(LeastSquaresEstimator, Ranker):
     r"""Least-squares ranking in closed form, linear or with a kernel.
 
     Minimises the average squared error of differences plus a squared norm [1]_,
@@ -494,7 +499,7 @@ class RankRLS(_LeastSquaresEstimator, Ranker):
             raise ValueError('hold_out has no closed form for one ranking with ties="drop": refit, or keep ties.')
         return super().hold_out(folds, alpha=alpha)
 
-    hold_out.__doc__ = _LeastSquaresEstimator.hold_out.__doc__
+    hold_out.__doc__ = LeastSquaresEstimator.hold_out.__doc__
 
     def _one_ranking(self, method: str) -> _Problem:
         problem = self._unweighted_problem(method)

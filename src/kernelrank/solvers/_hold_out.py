@@ -62,6 +62,11 @@ class OneRanking:
         block = self._matrix(rows, alpha)[:, rows]
         return self.y[rows] - _solve(block, self._residuals(alpha)[rows])
 
+    def each_row(self, alpha: float) -> Array:
+        """Predict every row, held out alone."""
+        alpha *= 1 - 1 / self.n_rows
+        return np.asarray(self.y - self._residuals(alpha) / self._diagonal(alpha)[:, None])
+
     def pairs(self, pairs: Rows, alpha: float) -> Array:
         """Predict both rows of each pair, the two of them held out; shape (n_pairs, 2, p)."""
         alpha *= 1 - 2 / self.n_rows

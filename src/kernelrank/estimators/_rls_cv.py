@@ -1,0 +1,277 @@
+"""Least squares that choose their regularisation, without a single refit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelrank._validation import check_vector
+from kernelrank.estimators._folds import make_folds
+from kernelrank.estimators._parameters import check_choices
+from kernelrank.estimators._rls import RLS, LeastSquaresEstimator, RankRLS
+from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
+from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
+
+Array = NDArray[np.float64]
+
+_SMALLEST_SHARE = 1e-8  # of the largest eigenvalue, in the default grid
+
+
+class _ChoosesAlpha(LeastSquaresEstimator):
+    """Scores alphas by predictions of rows that were held out; a subclass says of which, and how."""
+
+    alphas: int | ArrayLike
+    cv: Any
+    random_state: Any
+
+    @property
+    def alpha(self) -> float:  # type: ignore[override]
+        """The alpha that was chosen, for the methods of the base class."""
+        return self.alpha_
+
+    def _choose_alpha(self) -> float:
+        self.alphas_ = self._grid()
+        folds = self._folds()
+        self.scores_ = np.array([self._score(float(alpha), folds) for alpha in self.alphas_])
+        known = ~np.isnan(self.scores_).any(axis=0)
+        if not known.any():
+            raise UndefinedMetricError("The score is defined for no fold: use fewer folds, or larger ones.")
+        self.alpha_ = float(self.alphas_[np.argmax(self.scores_[:, known].mean(axis=1))])
+        return self.alpha_
+
+    def _grid(self) -> Array:
+        """Alphas from the largest to the smallest."""
+        if isinstance(self.alphas, Integral):
+            if self.alphas < 1:
+                raise ValueError(f"alphas must be at least 1, got {self.alphas}.")
+            largest = float(np.max(self._problem().solver.spectrum.values, initial=0.0)) or 1.0
+            return largest * np.geomspace(1.0, _SMALLEST_SHARE, int(self.alphas))
+        alphas = check_vector(self.alphas, "alphas") if np.ndim(self.alphas) == 1 else np.empty(0)
+        if len(alphas) == 0 or (alphas <= 0).any():
+            raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
+        return np.unique(alphas)[::-1]
+
+    def _folds(self) -> list[NDArray[np.intp]]:
+        problem = self._problem()
+        y, queries = problem.y[:, 0], problem.queries
+        return [fold.test for fold in make_folds(self.cv, y, queries, queries, self.random_state)]
+
+    def _score(self, alpha: float, folds: list[NDArray[np.intp]]) -> Array:
+        """Score the rows of each fold."""
+        found = self.hold_out(folds, alpha=alpha)
+        return np.array([self._rate(rows, each) for rows, each in zip(folds, found, strict=True)])
+
+    def _rate(self, rows: NDArray[np.intp], predicted: Array) -> float:
+        """Score predictions of some rows, mean over the outputs."""
+        problem = self._problem()
+        queries = None if problem.queries is None else problem.queries[rows]
+        outputs = zip(problem.y[rows].T, np.reshape(predicted, (len(rows), -1)).T, strict=True)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UndefinedQueryWarning)  # for every fold and alpha the same
+                return float(np.mean([self._evaluate_output(y, scores, queries) for y, scores in outputs]))
+        except UndefinedMetricError:
+            return np.nan
+
+    def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
+        """Score predictions of one output; the greater, the better."""
+        raise NotImplementedError
+
+
+class RankRLSCV(_ChoosesAlpha, RankRLS):
+    r"""Least-squares ranking that chooses ``alpha`` by exact cross-validation, without a single refit.
+
+    One decomposition of the training data gives the held-out predictions for every alpha; see :class:`RankRLS`.
+
+    Parameters
+    ----------
+    alphas : int or array-like, default=20
+        How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
+        the loss downwards.
+    cv : {"leave-pair-out", "leave-query-out"}, int, splitter or iterable of (train, test), default=None
+        What is held out: every pair of rows, for one ranking; every query; or folds, which never split a query. By
+        default the first without queries and the second with queries.
+    scoring : str, RankingScorer or callable, default=None
+        What to choose alpha by: see :class:`RankSVMCV`. Concordance by default, and always for "leave-pair-out".
+    kernel : str, Kernel or callable, default="linear"
+    ties : {"keep", "drop"}, default="keep"
+    query_weighting : {"query", "pair"}, default="query"
+        As in :class:`RankRLS`.
+    random_state : int, RandomState instance or None, default=0
+        For shuffled folds.
+
+    Attributes
+    ----------
+    alphas_ : ndarray of shape (n_alphas,)
+        From the largest to the smallest.
+    scores_ : ndarray of shape (n_alphas, n_folds)
+        One column for "leave-pair-out" and "leave-query-out".
+    alpha_ : float
+        The alpha with the greatest mean score; the larger of equals.
+    coef_, dual_coef_, basis_, intercept_, kernel_, n_features_in_, feature_names_in_
+        As in :class:`RankRLS`, for that alpha.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelrank import RankRLSCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RankRLSCV(alphas=[1e-4, 1e-2, 1], kernel="gaussian").fit(X, y)  # 97,461 pairs held out for each
+    >>> model.scores_.round(3)
+    array([[0.731],
+           [0.746],
+           [0.695]])
+    >>> model.alpha_
+    0.01
+    """
+
+    def __init__(
+        self,
+        alphas: int | ArrayLike = 20,
+        *,
+        cv: Any = None,
+        scoring: str | RankingScorer | Callable[..., float] | None = None,
+        kernel: Any = "linear",
+        ties: Literal["keep", "drop"] = "keep",
+        query_weighting: Literal["query", "pair"] = "query",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.ties = ties
+        self.query_weighting = query_weighting
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:  # type: ignore[override]
+        """Choose alpha by cross-validation, and train with it on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Utilities; of several outputs the mean score counts.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row, in any order; only rows of the same query are compared.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, qid, None)
+
+    def _strategy(self) -> str | None:
+        if self.cv is None:
+            return "leave-pair-out" if self._problem().queries is None else "leave-query-out"
+        if isinstance(self.cv, str):
+            check_choices(self, cv=("leave-pair-out", "leave-query-out"))
+            return self.cv
+        return None
+
+    def _folds(self) -> list[NDArray[np.intp]]:
+        return [] if self._strategy() else super()._folds()
+
+    def _score(self, alpha: float, folds: list[NDArray[np.intp]]) -> Array:
+        strategy = self._strategy()
+        if strategy == "leave-pair-out":
+            if self.scoring is not None:
+                raise ValueError("leave-pair-out compares pairs: it has no scoring but their concordance.")
+            return np.array([np.mean(self.leave_pair_out_concordance(alpha=alpha))])
+        if strategy == "leave-query-out":
+            return np.array([self._rate(np.arange(len(self._problem().y)), self.leave_query_out(alpha=alpha))])
+        return super()._score(alpha, folds)
+
+    def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
+        if isinstance(self.scoring, RankingScorer):
+            return self.scoring.evaluate(y, scores, qid=queries)
+        return make_ranking_scorer(self.scoring or concordance_index).evaluate(y, scores, qid=queries)
+
+
+class RLSCV(_ChoosesAlpha, RLS):
+    r"""Regularised least squares that choose ``alpha`` by exact cross-validation, without a single refit.
+
+    Parameters
+    ----------
+    alphas : int or array-like, default=20
+        How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
+        the loss downwards.
+    cv : "leave-one-out", int, splitter or iterable of (train, test), default="leave-one-out"
+    scoring : callable, default=None
+        What to choose alpha by: a function ``(y_true, y_pred)``, the better the greater. Minus the mean squared error
+        by default.
+    kernel : str, Kernel or callable, default="linear"
+        As in :class:`RLS`.
+    random_state : int, RandomState instance or None, default=0
+        For shuffled folds.
+
+    Attributes
+    ----------
+    alphas_ : ndarray of shape (n_alphas,)
+        From the largest to the smallest.
+    scores_ : ndarray of shape (n_alphas, n_folds)
+        One column for "leave-one-out".
+    alpha_ : float
+        The alpha with the greatest mean score; the larger of equals.
+    coef_, dual_coef_, basis_, intercept_, kernel_, n_features_in_, feature_names_in_
+        As in :class:`RLS`, for that alpha.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelrank import RLSCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> RLSCV(alphas=[1e-6, 1e-4, 1e-2]).fit(X, y).alpha_
+    1e-06
+    """
+
+    def __init__(
+        self,
+        alphas: int | ArrayLike = 20,
+        *,
+        cv: Any = "leave-one-out",
+        scoring: Callable[[Any, Any], float] | None = None,
+        kernel: Any = "linear",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]
+        """Choose alpha by cross-validation, and train with it on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Of several outputs the mean score counts.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, None, None)
+
+    def _folds(self) -> list[NDArray[np.intp]]:
+        if isinstance(self.cv, str):
+            check_choices(self, cv=("leave-one-out",))
+            return []
+        return super()._folds()
+
+    def _score(self, alpha: float, folds: list[NDArray[np.intp]]) -> Array:
+        if folds:
+            return super()._score(alpha, folds)
+        problem = self._unweighted_problem("leave-one-out")
+        return np.array([self._rate(np.arange(len(problem.y)), problem.solver.one_ranking.each_row(alpha))])
+
+    def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
+        return -float(np.mean((y - scores) ** 2)) if self.scoring is None else float(self.scoring(y, scores))
