@@ -11,8 +11,10 @@ from sklearn.linear_model import Ridge
 
 from kernelrank import RLS, RankRLS
 from kernelrank._memory import available_memory
-from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.kernels import Gaussian, Linear, Polynomial
+from kernelrank.pairs import all_pairs
+from kernelrank.solvers import ConjugateGradients, make_products
 
 EPS = np.finfo(float).eps
 
@@ -339,3 +341,70 @@ def test_what_has_no_closed_form_says_so(rng):
         queries.leave_pair_out()
     with pytest.raises(ValueError, match="leave a query"):
         queries.hold_out([np.arange(50)])
+
+
+def sparse_data(rng, m=200, n=60):
+    X = sp.random_array((m, n), density=0.1, rng=rng, format="csr", data_sampler=rng.normal)
+    X.data *= np.exp(rng.normal(size=n))[X.indices]  # of different scales
+    return X, np.round(X @ rng.normal(size=n) + rng.normal(size=m))
+
+
+@pytest.mark.parametrize("ties", ["keep", "drop"])
+@pytest.mark.parametrize("with_queries", [False, True])
+@pytest.mark.parametrize("with_weights", [False, True])
+def test_conjugate_gradients_find_the_same(rng, ties, with_queries, with_weights):
+    X, y = sparse_data(rng)
+    metadata = {"qid": query_ids(rng, 200) if with_queries else None}
+    metadata["sample_weight"] = rng.random(200) if with_weights else None
+    direct = RankRLS(1e-3, ties=ties, solver="direct").fit(X, y, **metadata)
+    for rows in (X, X.tocsc(), X.toarray()):
+        found = RankRLS(1e-3, ties=ties, solver="cg", tol=1e-12).fit(rows, y, **metadata)
+        np.testing.assert_allclose(found.coef_, direct.coef_, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(found.predict(rows), direct.predict(X), rtol=1e-7, atol=1e-8)
+        assert 0 < found.n_iter_ < 200
+
+
+@pytest.mark.parametrize("kind", [RLS, RankRLS])
+def test_conjugate_gradients_with_outputs_and_offsets(rng, kind):
+    X, _ = sparse_data(rng)
+    X = X.toarray() + 1e6
+    Y = X[:, :3] + rng.normal(size=(200, 3))
+    direct, found = (kind(1e-2, solver=s, tol=1e-12).fit(X, Y) for s in ("direct", "cg"))
+    np.testing.assert_allclose(found.coef_, direct.coef_, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found.predict(X), direct.predict(X), rtol=1e-9)
+
+
+def test_the_preconditioner_saves_steps(rng):
+    X, y = sparse_data(rng, m=500)
+    laplacian = all_pairs(np.zeros(500, np.int32), np.ones(500))
+    root = np.sqrt(laplacian.strengths * 2 / 500**2)
+    steps = [
+        ConjugateGradients(make_products(X), laplacian, root, y[:, None], preconditioned=p)
+        .solve(1e-3, tol=1e-8, max_iter=1000)
+        .n_iter
+        for p in (True, False)
+    ]
+    assert steps[0] < 0.8 * steps[1]
+
+
+def test_conjugate_gradients_are_taken_for_large_sparse_data(rng, monkeypatch):
+    X, y = sparse_data(rng)
+    assert RankRLS().fit(X, y).n_iter_ == 1
+    monkeypatch.setattr("kernelrank.estimators._rls._DENSE_ELEMENTS", 1000)
+    model = RankRLS().fit(X, y)
+    assert model.n_iter_ > 1
+    assert RankRLS().fit(X.toarray(), y).n_iter_ == 1
+    for call in (lambda: model.path([1.0]), lambda: model.leave_pair_out([[0, 1]]), lambda: model.hold_out([[0]])):
+        with pytest.raises(ValueError, match='solver="direct"'):
+            call()
+
+
+def test_conjugate_gradients_that_end_early_say_so(rng):
+    X, y = sparse_data(rng)
+    with pytest.warns(ConvergenceWarning, match="Not converged after 2 steps: .* residual of 1e-06, and it is"):
+        model = RankRLS(1e-4, solver="cg", max_iter=2).fit(X, y)
+    assert model.n_iter_ == 2
+    with pytest.raises(ValueError, match="linear kernel"):
+        RankRLS(solver="cg", kernel="gaussian").fit(X, y)
+    with pytest.raises(ValueError, match="solver must be"):
+        RankRLS(solver="lsmr").fit(X, y)

@@ -25,6 +25,7 @@ WITHIN_THE_GAP = {
         RankRLS(),
         RankRLS(ties="drop", query_weighting="pair"),
         RankRLS(kernel=Gaussian(0.5)),
+        RankRLS(solver="cg", tol=1e-12),
         RLSCV(alphas=4),
         RankRLSCV(alphas=4),
     ],

@@ -38,6 +38,7 @@ def test_products_and_spectrum(rng, ties, weighting, n_queries):
     np.testing.assert_allclose(found.multiply(V[:, 0]), L @ V[:, 0], atol=1e-12)
     P = found.project(np.eye(40))
     np.testing.assert_allclose(found.lift(np.eye(len(P))), P.T, atol=1e-14)
+    np.testing.assert_allclose(found.diagonal(found.strengths), np.diagonal(L), atol=1e-12)
     K = V @ V.T
     np.testing.assert_allclose(found.project_both(K.copy()), P @ K @ P.T, atol=1e-12)
     assert np.linalg.matrix_rank(P) == np.linalg.matrix_rank(L)

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from copy import copy
+from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._memory import require_memory
 from kernelrank._validation import check_vector, check_weights, encode_queries
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import Predictor, Ranker
-from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.kernels import Kernel, Linear, make_kernel
 from kernelrank.metrics import concordance_index
 from kernelrank.pairs import PairLaplacian, all_pairs, pairs_without_ties
-from kernelrank.solvers import LeastSquares
+from kernelrank.solvers import ConjugateGradients, LeastSquares, make_products
 
 Array = NDArray[np.float64]
 
+_DENSE_ELEMENTS = 1 << 24  # of a sparse matrix that is made dense: 128 MiB
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
 
 class _Problem(NamedTuple):
     """What a shortcut needs of the training data."""
 
-    solver: LeastSquares
+    solver: LeastSquares | ConjugateGradients
     y: Array
     queries: NDArray[np.int32] | None
     shares: Array  # of each query in the normaliser
@@ -43,6 +46,9 @@ class LeastSquaresEstimator(Predictor):
 
     alpha: float
     kernel: Any
+    solver: Literal["auto", "direct", "cg"]
+    tol: float
+    max_iter: int
     _fitted_with_queries: bool
     _single: bool
     _training: _Problem | None
@@ -67,9 +73,24 @@ class LeastSquaresEstimator(Predictor):
             fitter.__dict__.pop(name, None)
         fitter.__dict__.update(noted, kernel_=kernel)
         fitter._single, fitter._fitted_with_queries, fitter._training = single, qid is not None, problem
-        fitter._store_solution(X, problem, problem.solver.solve(fitter._choose_alpha()), weights)
+        fitter._store_solution(X, problem, fitter._solve(problem, fitter._choose_alpha()), weights)
         self.__dict__ = fitter.__dict__
         return self
+
+    def _solve(self, problem: _Problem, alpha: float) -> Array:
+        if isinstance(problem.solver, LeastSquares):
+            self.n_iter_ = 1
+            return problem.solver.solve(alpha)
+        found = problem.solver.solve(alpha, tol=self.tol, max_iter=self.max_iter)
+        self.n_iter_ = found.n_iter
+        if found.residual > self.tol:
+            warnings.warn(
+                f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and it"
+                f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return found.weights
 
     def _choose_alpha(self) -> float:
         check_positive(self, "alpha")
@@ -83,8 +104,41 @@ class LeastSquaresEstimator(Predictor):
             self.basis_ = X
         level = np.zeros(problem.y.shape[1])
         if problem.queries is None:
-            level = np.average(problem.y - problem.solver.fitted(solution), axis=0, weights=weights)
+            solver = problem.solver
+            fitted = solver.fitted(solution) if isinstance(solver, LeastSquares) else np.asarray(X @ solution)
+            level = np.average(problem.y - fitted, axis=0, weights=weights)
         self.intercept_ = float(level[0]) if self._single else level
+
+    def _make_problem(
+        self,
+        X: Any,
+        kernel: Kernel,
+        y: Array,
+        laplacian: PairLaplacian,
+        root: Array,
+        queries: NDArray[np.int32] | None,
+        shares: Array,
+        weights: Array | None,
+    ) -> _Problem:
+        check_choices(self, solver=("auto", "direct", "cg"))
+        (m, n), linear = X.shape, isinstance(kernel, Linear)
+        codes = np.zeros(m, np.int32) if queries is None else queries
+        solver: LeastSquares | ConjugateGradients
+        if self.solver == "cg" or (self.solver == "auto" and linear and sp.issparse(X) and m * n > _DENSE_ELEMENTS):
+            if not linear:
+                raise ValueError('solver="cg" is for the linear kernel; other kernels have solver="direct".')
+            check_positive(self, "tol")
+            check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+            solver = ConjugateGradients(make_products(X, queries=queries), laplacian, root, y)
+        elif linear:
+            _require_matrices(m, n, "The features as a dense matrix")
+            rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+            offset = rows.mean(axis=0)
+            solver = LeastSquares(laplacian, root, y, codes, rows=rows - offset, offset=offset)
+        else:
+            _require_matrices(m, m, "The kernel matrix")
+            solver = LeastSquares(laplacian, root, y, codes, matrix=kernel(X))
+        return _Problem(solver, y, queries, shares, weights is not None)
 
     @abstractmethod
     def _compose(
@@ -121,7 +175,7 @@ class LeastSquaresEstimator(Predictor):
         alphas = check_vector(alphas, "alphas")
         if (alphas <= 0).any():
             raise ValueError("alphas must be positive.")
-        solutions = self._problem().solver.path(alphas)
+        solutions = self._decomposable(self._problem()).path(alphas)
         return solutions[:, :, 0] if self._single else solutions
 
     def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
@@ -146,7 +200,7 @@ class LeastSquaresEstimator(Predictor):
         problem, alpha = self._unweighted_problem("hold_out"), self._alpha(alpha)
         masks = [_as_rows(fold, len(problem.y)) for fold in folds]
         if problem.queries is None:
-            ranking = problem.solver.one_ranking
+            ranking = self._decomposable(problem).one_ranking
             found = [ranking.predict(self._check_fold(rows, problem), alpha) for rows in masks]
         else:
             found = self._hold_out_queries(problem, masks, alpha)
@@ -155,7 +209,8 @@ class LeastSquaresEstimator(Predictor):
     def _hold_out_queries(self, problem: _Problem, folds: list[NDArray[np.intp]], alpha: float) -> list[Array]:
         queries = problem.queries
         assert queries is not None
-        sizes, holder = np.bincount(queries), problem.solver.whole_queries
+        sizes, solver = np.bincount(queries), self._decomposable(problem)
+        holder = solver.whole_queries
         found = []
         for rows in folds:
             held_out = np.unique(queries[rows])
@@ -167,7 +222,7 @@ class LeastSquaresEstimator(Predictor):
             contrasts, residuals, levels = holder.residuals(held_out.tolist(), alpha * remaining)
             fitted = np.zeros_like(holder.u)
             fitted[contrasts] = holder.u[contrasts] - residuals
-            centred = problem.solver.centred_predictions(fitted)
+            centred = solver.centred_predictions(fitted)
             level_of = np.zeros((len(sizes), problem.y.shape[1]))
             level_of[held_out] = levels
             found.append((centred + level_of[queries])[rows])
@@ -188,6 +243,11 @@ class LeastSquaresEstimator(Predictor):
                 f"This {type(self).__name__} has no training data any more: they are not pickled. Fit it again."
             )
         return problem
+
+    def _decomposable(self, problem: _Problem) -> LeastSquares:
+        if isinstance(problem.solver, LeastSquares):
+            return problem.solver
+        raise ValueError('Conjugate gradients make no decomposition, which this takes: use solver="direct".')
 
     def _unweighted_problem(self, method: str) -> _Problem:
         problem = self._problem()
@@ -229,6 +289,14 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
     kernel : str, Kernel or callable, default="linear"
         "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
         function, or "precomputed".
+    solver : {"auto", "direct", "cg"}, default="auto"
+        "direct" solves the equations, and can take all the shortcuts. "cg" takes conjugate gradients, preconditioned by
+        the diagonal, for sparse data with many rows and features: O(m s) a step, no shortcuts. "auto" takes them
+        if the data are sparse and would be large as a dense matrix.
+    tol : float, default=1e-6
+        For "cg": residual to reach, relative to the right-hand side.
+    max_iter : int, default=1000
+        For "cg": steps at most.
 
     Attributes
     ----------
@@ -240,6 +308,8 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
     intercept_ : float or ndarray of shape (n_outputs,)
     kernel_ : Kernel
         With parameters that depended on the data resolved.
+    n_iter_ : int
+        Steps of conjugate gradients; 1 for a direct solution.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -259,9 +329,20 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
     (3,)
     """
 
-    def __init__(self, alpha: float = 1e-3, *, kernel: Any = "linear") -> None:
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        *,
+        kernel: Any = "linear",
+        solver: Literal["auto", "direct", "cg"] = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
         self.alpha = alpha
         self.kernel = kernel
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
 
     def fit(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
         """Train on values.
@@ -286,7 +367,7 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
         w = np.ones(len(y)) if weights is None else weights
         laplacian = all_pairs(np.zeros(len(y), np.int32), w)
         root = np.full(len(laplacian.strengths), 1 / np.sqrt(w.sum()))
-        return _make_problem(X, kernel, y, laplacian, root, None, np.ones(1), weights)
+        return self._make_problem(X, kernel, y, laplacian, root, None, np.ones(1), weights)
 
 
 class RankRLS(LeastSquaresEstimator, Ranker):
@@ -313,10 +394,18 @@ class RankRLS(LeastSquaresEstimator, Ranker):
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a
         pair; with "pair" every pair counts the same.
+    solver : {"auto", "direct", "cg"}, default="auto"
+        "direct" solves the equations, and can take all the shortcuts. "cg" takes conjugate gradients, preconditioned by
+        the diagonal, for sparse data with many rows and features: O(m s) a step, no shortcuts. "auto" takes them
+        if the data are sparse and would be large as a dense matrix.
+    tol : float, default=1e-6
+        For "cg": residual to reach, relative to the right-hand side.
+    max_iter : int, default=1000
+        For "cg": steps at most.
 
     Attributes
     ----------
-    coef_, dual_coef_, basis_, kernel_, n_features_in_, feature_names_in_
+    coef_, dual_coef_, basis_, kernel_, n_iter_, n_features_in_, feature_names_in_
         As in :class:`RLS`.
     intercept_ : float or ndarray of shape (n_outputs,)
         The level of one ranking, which makes its scores comparable with the utilities; 0 with queries.
@@ -351,11 +440,17 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         kernel: Any = "linear",
         ties: Literal["keep", "drop"] = "keep",
         query_weighting: Literal["query", "pair"] = "query",
+        solver: Literal["auto", "direct", "cg"] = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
         self.ties = ties
         self.query_weighting = query_weighting
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
 
     def fit(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -399,7 +494,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         shares = present / present.sum() if self.query_weighting == "query" else totals / totals.sum()
         scale = np.divide(shares, totals, out=np.zeros_like(totals), where=present)
         root = np.sqrt(laplacian.strengths * scale[laplacian.queries])
-        return _make_problem(X, kernel, y, laplacian, root, queries, shares, weights)
+        return self._make_problem(X, kernel, y, laplacian, root, queries, shares, weights)
 
     def _pairs_per_query(self, codes: NDArray[np.int32], y: Array, w: Array) -> Array:
         """Count the pairs of each query, or their weight: half of all ordered pairs."""
@@ -443,7 +538,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         (2, 2)
         """
         problem, alpha = self._one_ranking("leave_pair_out"), self._alpha(alpha)
-        ranking = problem.solver.one_ranking
+        ranking = self._decomposable(problem).one_ranking
         if pairs is None:
             found = ranking.all_pairs(alpha)
             return found[0] if self._single else np.moveaxis(found, 0, 2)
@@ -468,7 +563,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
             Ties count half.
         """
         problem, alpha = self._one_ranking("leave_pair_out_concordance"), self._alpha(alpha)
-        found = problem.solver.one_ranking.concordance(alpha)
+        found = self._decomposable(problem).one_ranking.concordance(alpha)
         return float(found[0]) if self._single else found
 
     def leave_query_out(self, *, alpha: float | None = None) -> Array:
@@ -489,9 +584,10 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         remaining = 1.0 - problem.shares
         if (remaining <= 0).any():
             raise ValueError("leave_query_out needs two queries with pairs at least.")
-        holder = problem.solver.whole_queries
+        solver = self._decomposable(problem)
+        holder = solver.whole_queries
         residuals, levels = holder.every_query(self._alpha(alpha) * remaining)
-        predictions = problem.solver.centred_predictions(holder.u - residuals) + levels[problem.queries]
+        predictions = solver.centred_predictions(holder.u - residuals) + levels[problem.queries]
         return predictions[:, 0] if self._single else predictions
 
     def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
@@ -535,35 +631,12 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         return float(np.mean([concordance_index(t, s, qid=qid, sample_weight=sample_weight) for t, s in columns]))
 
 
-def _make_problem(
-    X: Any,
-    kernel: Kernel,
-    y: Array,
-    laplacian: PairLaplacian,
-    root: Array,
-    queries: NDArray[np.int32] | None,
-    shares: Array,
-    weights: Array | None,
-) -> _Problem:
-    codes = np.zeros(len(y), np.int32) if queries is None else queries
-    m, n = X.shape
-    if isinstance(kernel, Linear):
-        _require_matrices(m, n, "The features as a dense matrix")
-        rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-        offset = rows.mean(axis=0)
-        solver = LeastSquares(laplacian, root, y, codes, rows=rows - offset, offset=offset)
-    else:
-        _require_matrices(m, m, "The kernel matrix")
-        solver = LeastSquares(laplacian, root, y, codes, matrix=kernel(X))
-    return _Problem(solver, y, queries, shares, weights is not None)
-
-
 def _require_matrices(m: int, n: int, what: str) -> None:
     """Make sure that a matrix, its contrasts and what is decomposed fit into memory."""
     require_memory(
         8 * (2 * m * n + min(m, n) ** 2),
         f"{what} of shape {(m, n)}, with what is computed from it,",
-        "Train on fewer rows, or use RankSVM, which needs neither dense nor kernel matrices.",
+        'Train on fewer rows; a linear kernel has solver="cg", which needs no such matrix.',
     )
 
 

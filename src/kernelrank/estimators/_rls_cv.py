@@ -28,6 +28,7 @@ class _ChoosesAlpha(LeastSquaresEstimator):
     alphas: int | ArrayLike
     cv: Any
     random_state: Any
+    solver = "direct"  # whose decomposition is what this is about
 
     @property
     def alpha(self) -> float:  # type: ignore[override]
@@ -49,7 +50,8 @@ class _ChoosesAlpha(LeastSquaresEstimator):
         if isinstance(self.alphas, Integral):
             if self.alphas < 1:
                 raise ValueError(f"alphas must be at least 1, got {self.alphas}.")
-            largest = float(np.max(self._problem().solver.spectrum.values, initial=0.0)) or 1.0
+            spectrum = self._decomposable(self._problem()).spectrum
+            largest = float(np.max(spectrum.values, initial=0.0)) or 1.0
             return largest * np.geomspace(1.0, _SMALLEST_SHARE, int(self.alphas))
         alphas = check_vector(self.alphas, "alphas") if np.ndim(self.alphas) == 1 else np.empty(0)
         if len(alphas) == 0 or (alphas <= 0).any():
@@ -271,7 +273,9 @@ class RLSCV(_ChoosesAlpha, RLS):
         if folds:
             return super()._score(alpha, folds)
         problem = self._unweighted_problem("leave-one-out")
-        return np.array([self._rate(np.arange(len(problem.y)), problem.solver.one_ranking.each_row(alpha))])
+        return np.array(
+            [self._rate(np.arange(len(problem.y)), self._decomposable(problem).one_ranking.each_row(alpha))]
+        )
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return -float(np.mean((y - scores) ** 2)) if self.scoring is None else float(self.scoring(y, scores))

@@ -88,6 +88,20 @@ class Contrasts:
         inside, first = self._inside, self._starts
         return _select(K, inside), -K[np.ix_(inside, first)], K[np.ix_(first, first)]
 
+    def diagonal(self, strengths: Array, along: Array | None) -> Array:
+        """Diagonal of the matrix with these eigenvalues: one a contrast, the same in a group; `along` for the rest."""
+        of_group = np.zeros(len(self.norms))
+        of_group[self.groups] = strengths
+        unit = self._vector.copy()
+        unit[self._starts] -= 1.0
+        squares = unit**2
+        in_order = (1.0 - squares) * of_group[self._groups]
+        if along is not None:
+            in_order += squares * along[self._groups]
+        diagonal = np.empty_like(in_order)
+        diagonal[self.order] = in_order
+        return diagonal
+
     def _reflect(self, y: Array) -> Array:
         column = (slice(None), *(None,) * (y.ndim - 1))
         vector = self._vector[column]
@@ -145,6 +159,17 @@ class PairLaplacian:
         far, _, _ = between.split_both(along)
         cross, _ = between.split(np.ascontiguousarray(mixed.T))
         return _select(np.block([[contrasts, cross.T], [cross, far]]), self._kept)
+
+    def diagonal(self, strengths: Array) -> Array:
+        """Diagonal of ``P' diag(strengths) P``, for strengths that are the same in a query and class."""
+        full = np.zeros(sum(len(level.groups) for level in self._levels))
+        full[self._kept] = strengths
+        ends = np.cumsum([len(level.groups) for level in self._levels])
+        along: Array | None = None
+        for level, part in reversed(list(zip(self._levels, np.split(full, ends[:-1]), strict=True))):
+            along = level.diagonal(part, along)
+        assert along is not None
+        return along * self._root_weights**2
 
     def multiply(self, V: Array) -> Array:
         """L V: O(m) a column."""

@@ -1,6 +1,7 @@
 """Solvers: of a risk, which they see through an oracle, with a certificate; and of least squares, in closed form."""
 
 from kernelrank.solvers._bundle import Bundle
+from kernelrank.solvers._conjugate_gradient import ConjugateGradients
 from kernelrank.solvers._least_squares import LeastSquares
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
@@ -10,6 +11,7 @@ from kernelrank.solvers._result import Result
 
 __all__ = [
     "Bundle",
+    "ConjugateGradients",
     "LeastSquares",
     "LinearOracle",
     "Newton",

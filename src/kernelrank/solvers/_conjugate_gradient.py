@@ -1,0 +1,88 @@
+r"""Least squares over pairs for many rows and many features, by conjugate gradients.
+
+    (X' L X + alpha I) w = X' L y
+
+A step costs two products with X and one with the Laplacian L of the pairs, O(m): X is neither centred nor made dense.
+The preconditioner is the diagonal of X'LX, as if every row were compared with the mean row, plus alpha (Jacobi's).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.pairs import PairLaplacian
+from kernelrank.solvers._products import Products
+
+Array = NDArray[np.float64]
+
+
+class Approximation(NamedTuple):
+    """Weights of the features, (n, p), and how well they solve the equations."""
+
+    weights: Array
+    n_iter: int  # the most steps that an output took
+    residual: float  # the largest norm of an output's residual, relative to its right-hand side
+
+
+class ConjugateGradients:
+    """One problem, for any alpha.
+
+    Parameters
+    ----------
+    products : Products
+        With X.
+    laplacian : PairLaplacian
+    root : ndarray of shape (k,)
+        Square roots of the weights of its contrasts, such that the loss is an average.
+    y : ndarray of shape (m, p)
+        Targets.
+    preconditioned : bool
+        False only to show what the preconditioner is worth.
+    """
+
+    def __init__(
+        self, products: Products, laplacian: PairLaplacian, root: Array, y: Array, *, preconditioned: bool = True
+    ) -> None:
+        self._products, self._laplacian, self._weights = products, laplacian, root**2
+        self._right = [self._pull(column - column.mean()) for column in y.T]
+        self._diagonal = self._approximate_diagonal() if preconditioned else None
+
+    def solve(self, alpha: float, *, tol: float, max_iter: int) -> Approximation:
+        """Solve for each output until the residual, relative to the right-hand side, is at most `tol`."""
+        found = [self._solve(right, alpha, tol, max_iter) for right in self._right]
+        weights, steps, residuals = zip(*found, strict=True)
+        return Approximation(np.stack(weights, axis=1), max(steps), max(residuals))
+
+    def _pull(self, v: Array) -> Array:
+        """X' L v."""
+        contrasts = self._laplacian.project(v)
+        contrasts *= self._weights
+        return self._products.backward(self._laplacian.lift(contrasts))
+
+    def _approximate_diagonal(self) -> Array:
+        """Diagonal of X'LX, as if every row were compared with the mean row."""
+        d = self._laplacian.diagonal(self._weights)
+        mean = self._products.backward(d) / d.sum()
+        return np.asarray(np.maximum(self._products.squares(d) - d.sum() * mean**2, 0.0))
+
+    def _solve(self, right: Array, alpha: float, tol: float, max_iter: int) -> tuple[Array, int, float]:
+        w, residual, size = np.zeros_like(right), right.copy(), float(np.linalg.norm(right))
+        if size == 0:
+            return w, 0, 0.0
+        inverse = 1.0 if self._diagonal is None else 1.0 / (self._diagonal + alpha)
+        direction = inverse * residual
+        rz = float(residual @ direction)
+        for step in range(max_iter):
+            if float(np.linalg.norm(residual)) <= tol * size:
+                return w, step, float(np.linalg.norm(residual)) / size
+            image = self._pull(self._products.forward(direction)) + alpha * direction
+            length = rz / float(direction @ image)
+            w += length * direction
+            residual -= length * image
+            z = inverse * residual
+            rz_before, rz = rz, float(residual @ z)
+            direction = z + (rz / rz_before) * direction
+        return w, max_iter, float(np.linalg.norm(residual)) / size
