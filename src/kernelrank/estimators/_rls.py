@@ -22,7 +22,14 @@ from kernelrank.estimators._ranker import Predictor, Ranker
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.kernels import Kernel, Linear, make_kernel
 from kernelrank.metrics import concordance_index
-from kernelrank.pairs import PairLaplacian, all_pairs, pairs_without_ties
+from kernelrank.pairs import (
+    DenseLaplacian,
+    GraphLaplacian,
+    PairLaplacian,
+    PreferencePairs,
+    all_pairs,
+    pairs_without_ties,
+)
 from kernelrank.solvers import ConjugateGradients, LeastSquares, make_products
 
 Array = NDArray[np.float64]
@@ -38,7 +45,8 @@ class _Problem(NamedTuple):
     y: Array
     queries: NDArray[np.int32] | None
     shares: Array  # of each query in the normaliser
-    weighted: bool
+    obstacle: str | None = None  # where held-out predictions have no closed form
+    has_level: bool = True  # of one ranking, whose utilities are known
 
 
 class LeastSquaresEstimator(Predictor):
@@ -68,11 +76,23 @@ class LeastSquaresEstimator(Predictor):
         queries, _ = encode_queries(qid, m)
         kernel = make_kernel(self.kernel).resolve(X)
         problem = self._compose(X, kernel, targets, queries, weights)
+        return self._train(X, kernel, problem, noted, single, qid is not None, weights)
+
+    def _train(
+        self,
+        X: Any,
+        kernel: Kernel,
+        problem: _Problem,
+        noted: dict[str, Any],
+        single: bool,
+        with_queries: bool,
+        weights: Array | None,
+    ) -> Self:
         fitter = copy(self)  # an earlier fit stays until this one has succeeded
         for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_"):
             fitter.__dict__.pop(name, None)
         fitter.__dict__.update(noted, kernel_=kernel)
-        fitter._single, fitter._fitted_with_queries, fitter._training = single, qid is not None, problem
+        fitter._single, fitter._fitted_with_queries, fitter._training = single, with_queries, problem
         fitter._store_solution(X, problem, fitter._solve(problem, fitter._choose_alpha()), weights)
         self.__dict__ = fitter.__dict__
         return self
@@ -103,7 +123,7 @@ class LeastSquaresEstimator(Predictor):
             self.dual_coef_ = solution[:, 0] if self._single else solution
             self.basis_ = X
         level = np.zeros(problem.y.shape[1])
-        if problem.queries is None:
+        if problem.queries is None and problem.has_level:
             solver = problem.solver
             fitted = solver.fitted(solution) if isinstance(solver, LeastSquares) else np.asarray(X @ solution)
             level = np.average(problem.y - fitted, axis=0, weights=weights)
@@ -120,25 +140,41 @@ class LeastSquaresEstimator(Predictor):
         shares: Array,
         weights: Array | None,
     ) -> _Problem:
+        solver: LeastSquares | ConjugateGradients
+        if self._wants_gradients(X, kernel):
+            contrasts = (root**2)[:, None] * laplacian.project(y - y.mean(axis=0))
+            solver = self._iterate(X, laplacian, root, laplacian.lift(contrasts), queries)
+        else:
+            solver = self._decompose(X, kernel, laplacian, root, y, queries)
+        obstacle = None if weights is None else "with sample_weight"
+        return _Problem(solver, y, queries, shares, obstacle)
+
+    def _wants_gradients(self, X: Any, kernel: Kernel) -> bool:
         check_choices(self, solver=("auto", "direct", "cg"))
         (m, n), linear = X.shape, isinstance(kernel, Linear)
+        if self.solver == "cg" and not linear:
+            raise ValueError('solver="cg" is for the linear kernel; other kernels have solver="direct".')
+        return self.solver == "cg" or (self.solver == "auto" and linear and sp.issparse(X) and m * n > _DENSE_ELEMENTS)
+
+    def _iterate(
+        self, X: Any, laplacian: PairLaplacian | GraphLaplacian, root: Array, pulls: Array, queries: Any
+    ) -> ConjugateGradients:
+        check_positive(self, "tol")
+        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+        return ConjugateGradients(make_products(X, queries=queries), laplacian, root, pulls)
+
+    def _decompose(
+        self, X: Any, kernel: Kernel, laplacian: PairLaplacian | DenseLaplacian, root: Array, y: Array, queries: Any
+    ) -> LeastSquares:
+        m, n = X.shape
         codes = np.zeros(m, np.int32) if queries is None else queries
-        solver: LeastSquares | ConjugateGradients
-        if self.solver == "cg" or (self.solver == "auto" and linear and sp.issparse(X) and m * n > _DENSE_ELEMENTS):
-            if not linear:
-                raise ValueError('solver="cg" is for the linear kernel; other kernels have solver="direct".')
-            check_positive(self, "tol")
-            check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-            solver = ConjugateGradients(make_products(X, queries=queries), laplacian, root, y)
-        elif linear:
+        if isinstance(kernel, Linear):
             _require_matrices(m, n, "The features as a dense matrix")
             rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
             offset = rows.mean(axis=0)
-            solver = LeastSquares(laplacian, root, y, codes, rows=rows - offset, offset=offset)
-        else:
-            _require_matrices(m, m, "The kernel matrix")
-            solver = LeastSquares(laplacian, root, y, codes, matrix=kernel(X))
-        return _Problem(solver, y, queries, shares, weights is not None)
+            return LeastSquares(laplacian, root, y, codes, rows=rows - offset, offset=offset)
+        _require_matrices(m, m, "The kernel matrix")
+        return LeastSquares(laplacian, root, y, codes, matrix=kernel(X))
 
     @abstractmethod
     def _compose(
@@ -251,8 +287,8 @@ class LeastSquaresEstimator(Predictor):
 
     def _unweighted_problem(self, method: str) -> _Problem:
         problem = self._problem()
-        if problem.weighted:
-            raise ValueError(f"{method} has no closed form with sample_weight: use sklearn.model_selection.")
+        if problem.obstacle is not None:
+            raise ValueError(f"{method} has no closed form {problem.obstacle}: refit, or use sklearn.model_selection.")
         return problem
 
     def _alpha(self, alpha: float | None) -> float:
@@ -391,6 +427,9 @@ class RankRLS(LeastSquaresEstimator, Ranker):
     ties : {"keep", "drop"}, default="keep"
         Whether pairs of rows with equal utilities count: they ask for equal scores. With "keep" the average is over
         all ordered pairs, a row with itself included, so that repeating rows and weighting them agree.
+    cost : {"magnitude", "unit", "relative"}, default="magnitude"
+        What a given pair of magnitude d asks for, eq. 20 to 22 of [1]_: a difference of d; of 1, whatever d is; of d,
+        with an error that is divided by d, so that small differences keep their direction. Utilities have "magnitude".
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a
         pair; with "pair" every pair counts the same.
@@ -439,6 +478,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         *,
         kernel: Any = "linear",
         ties: Literal["keep", "drop"] = "keep",
+        cost: Literal["magnitude", "unit", "relative"] = "magnitude",
         query_weighting: Literal["query", "pair"] = "query",
         solver: Literal["auto", "direct", "cg"] = "auto",
         tol: float = 1e-6,
@@ -447,6 +487,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         self.alpha = alpha
         self.kernel = kernel
         self.ties = ties
+        self.cost = cost
         self.query_weighting = query_weighting
         self.solver = solver
         self.tol = tol
@@ -474,10 +515,98 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         """
         return self._fit(X, y, qid, sample_weight)
 
+    def fit_pairs(
+        self,
+        X: Any,
+        pairs: ArrayLike,
+        *,
+        magnitude: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+    ) -> Self:
+        """Train on explicit preferences.
+
+        Minimises the average of ``c * (z - (f(winner) - f(loser)))^2`` over the pairs, with z and c as `cost` says. One
+        pass over the pairs takes O(n_pairs); a direct solution decomposes the graph of the pairs, O(m^3), or, with
+        queries, the sum of their cubes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        pairs : array-like of shape (n_pairs, 2)
+            Rows of X, ``[winner, loser]``; repeated and contradicting ones are fine.
+        magnitude : array-like of shape (n_pairs,), optional
+            By how much the winner is better, positive; 1 by default.
+        weight : array-like of shape (n_pairs,), optional
+            Weights of the pairs.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row of X. The loss is then averaged as `query_weighting` says, and a
+            pair of rows of different queries is an error.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from kernelrank import RankRLS
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
+        >>> model = RankRLS().fit_pairs(X, pairs=[[1, 0], [2, 1]])  # 1 before 0, 2 before 1
+        >>> model.rank(X)
+        array([3, 2, 1])
+        """
+        X, qid, noted = self._check_rows(X, qid)
+        self._check_choices()
+        m = X.shape[0]
+        queries, _ = encode_queries(qid, m)
+        edges = np.asarray(pairs)
+        given = PreferencePairs(edges, m, weight=weight, qid=queries)  # checks them
+        sizes = _check_magnitudes(magnitude, len(edges))
+        weights = np.ones(len(edges)) if weight is None else check_weights(weight, len(edges), "weight", of="pairs")
+        assert weights is not None
+        codes = np.zeros(m, np.int32) if queries is None else queries
+        totals = np.asarray(given.pairs_per_query, dtype=np.float64)
+        shares, scale = self._shares(totals)
+        strengths = weights * scale[codes[edges[:, 0]]]
+        target = np.ones(len(edges)) if self.cost == "unit" else sizes
+        if self.cost == "relative":
+            strengths = strengths / sizes**2
+        graph = GraphLaplacian(edges[:, 0], edges[:, 1], strengths, m)
+        pulls = graph.lift(strengths * target)[:, None]
+        kernel = make_kernel(self.kernel).resolve(X)
+        solver: LeastSquares | ConjugateGradients
+        if self._wants_gradients(X, kernel):
+            solver, y = self._iterate(X, graph, np.sqrt(strengths), pulls, queries), pulls
+        else:
+            _require_matrices(m, m, "The graph of the pairs as a dense matrix")
+            dense = graph.diagonalise(codes)
+            y = dense.solve(pulls)  # utilities that the pairs would follow from, as well as they can
+            solver = self._decompose(X, kernel, dense, np.sqrt(dense.strengths), y, queries)
+        # Pairs need not connect the rows of a query: its contrasts do not tell all its predictions.
+        problem = _Problem(solver, y, queries, shares, "for given pairs", has_level=False)
+        return self._train(X, kernel, problem, noted, True, qid is not None, None)
+
+    def _check_choices(self) -> None:
+        check_choices(
+            self,
+            ties=("keep", "drop"),
+            cost=("magnitude", "unit", "relative"),
+            query_weighting=("query", "pair"),
+        )
+
+    def _shares(self, totals: Array) -> tuple[Array, Array]:
+        """Share of each query in the loss, and what a pair of it counts."""
+        present = totals > 0
+        shares = present / present.sum() if self.query_weighting == "query" else totals / totals.sum()
+        return shares, np.divide(shares, totals, out=np.zeros_like(totals), where=present)
+
     def _compose(
         self, X: Any, kernel: Kernel, y: Array, queries: NDArray[np.int32] | None, weights: Array | None
     ) -> _Problem:
-        check_choices(self, ties=("keep", "drop"), query_weighting=("query", "pair"))
+        self._check_choices()
+        if self.cost != "magnitude":
+            raise ValueError(f'cost="{self.cost}" is for fit_pairs; utilities have cost="magnitude".')
         m = len(y)
         w = np.ones(m) if weights is None else weights
         codes = np.zeros(m, np.int32) if queries is None else queries
@@ -489,10 +618,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
             laplacian = all_pairs(codes, w)
         if len(laplacian.strengths) == 0:
             raise NoComparablePairsError(f"There is no pair to learn from (n_samples = {m}).")
-        totals = self._pairs_per_query(codes, y[:, 0], w)
-        present = totals > 0
-        shares = present / present.sum() if self.query_weighting == "query" else totals / totals.sum()
-        scale = np.divide(shares, totals, out=np.zeros_like(totals), where=present)
+        shares, scale = self._shares(self._pairs_per_query(codes, y[:, 0], w))
         root = np.sqrt(laplacian.strengths * scale[laplacian.queries])
         return self._make_problem(X, kernel, y, laplacian, root, queries, shares, weights)
 
@@ -591,7 +717,8 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         return predictions[:, 0] if self._single else predictions
 
     def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
-        if self.ties == "drop" and self._problem().queries is None:
+        problem = self._problem()
+        if self.ties == "drop" and problem.queries is None and problem.has_level:
             raise ValueError('hold_out has no closed form for one ranking with ties="drop": refit, or keep ties.')
         return super().hold_out(folds, alpha=alpha)
 
@@ -649,6 +776,15 @@ def _check_targets(y: ArrayLike, m: int) -> tuple[Array, bool]:
     if len(targets) != m:
         raise ValueError(f"y has {len(targets)} rows, but there are {m} rows.")
     return targets, False
+
+
+def _check_magnitudes(magnitude: ArrayLike | None, n_pairs: int) -> Array:
+    if magnitude is None:
+        return np.ones(n_pairs)
+    sizes = check_vector(magnitude, "magnitude", n_pairs, of="pairs")
+    if (sizes <= 0).any():
+        raise ValueError("magnitude must be positive; exchange winner and loser instead of a sign.")
+    return sizes
 
 
 def _check_pairs(pairs: ArrayLike, m: int) -> NDArray[np.intp]:

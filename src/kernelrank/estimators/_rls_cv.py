@@ -28,7 +28,9 @@ class _ChoosesAlpha(LeastSquaresEstimator):
     alphas: int | ArrayLike
     cv: Any
     random_state: Any
-    solver = "direct"  # whose decomposition is what this is about
+    # Of the base class: a decomposition is what this is about, of utilities.
+    solver: Literal["auto", "direct", "cg"] = "direct"
+    cost: Literal["magnitude", "unit", "relative"] = "magnitude"
 
     @property
     def alpha(self) -> float:  # type: ignore[override]

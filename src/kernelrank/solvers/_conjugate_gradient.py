@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.pairs import PairLaplacian
+from kernelrank.pairs import GraphLaplacian, PairLaplacian
 from kernelrank.solvers._products import Products
 
 Array = NDArray[np.float64]
@@ -34,20 +34,26 @@ class ConjugateGradients:
     ----------
     products : Products
         With X.
-    laplacian : PairLaplacian
+    laplacian : PairLaplacian or GraphLaplacian
     root : ndarray of shape (k,)
         Square roots of the weights of its contrasts, such that the loss is an average.
-    y : ndarray of shape (m, p)
-        Targets.
+    pulls : ndarray of shape (m, p)
+        L y: what the targets ask of each row.
     preconditioned : bool
         False only to show what the preconditioner is worth.
     """
 
     def __init__(
-        self, products: Products, laplacian: PairLaplacian, root: Array, y: Array, *, preconditioned: bool = True
+        self,
+        products: Products,
+        laplacian: PairLaplacian | GraphLaplacian,
+        root: Array,
+        pulls: Array,
+        *,
+        preconditioned: bool = True,
     ) -> None:
         self._products, self._laplacian, self._weights = products, laplacian, root**2
-        self._right = [self._pull(column - column.mean()) for column in y.T]
+        self._right = [products.backward(column) for column in pulls.T]
         self._diagonal = self._approximate_diagonal() if preconditioned else None
 
     def solve(self, alpha: float, *, tol: float, max_iter: int) -> Approximation:
@@ -55,12 +61,6 @@ class ConjugateGradients:
         found = [self._solve(right, alpha, tol, max_iter) for right in self._right]
         weights, steps, residuals = zip(*found, strict=True)
         return Approximation(np.stack(weights, axis=1), max(steps), max(residuals))
-
-    def _pull(self, v: Array) -> Array:
-        """X' L v."""
-        contrasts = self._laplacian.project(v)
-        contrasts *= self._weights
-        return self._products.backward(self._laplacian.lift(contrasts))
 
     def _approximate_diagonal(self) -> Array:
         """Diagonal of X'LX, as if every row were compared with the mean row."""
@@ -78,7 +78,9 @@ class ConjugateGradients:
         for step in range(max_iter):
             if float(np.linalg.norm(residual)) <= tol * size:
                 return w, step, float(np.linalg.norm(residual)) / size
-            image = self._pull(self._products.forward(direction)) + alpha * direction
+            contrasts = self._laplacian.project(self._products.forward(direction))
+            contrasts *= self._weights
+            image = self._products.backward(self._laplacian.lift(contrasts)) + alpha * direction
             length = rz / float(direction @ image)
             w += length * direction
             residual -= length * image

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank.pairs import PairLaplacian, scale_both
+from kernelrank.pairs import DenseLaplacian, PairLaplacian, scale_both
 from kernelrank.solvers._hold_out import OneRanking, WholeQueries
 from kernelrank.solvers._ridge import Spectrum, decompose_features, decompose_kernel, solve_features, solve_kernel
 
@@ -29,7 +29,7 @@ class LeastSquares:
 
     Parameters
     ----------
-    laplacian : PairLaplacian
+    laplacian : PairLaplacian or DenseLaplacian
     root : ndarray of shape (k,)
         Square roots of the weights of its contrasts, such that the loss is an average.
     y : ndarray of shape (m, p)
@@ -46,7 +46,7 @@ class LeastSquares:
 
     def __init__(
         self,
-        laplacian: PairLaplacian,
+        laplacian: PairLaplacian | DenseLaplacian,
         root: Array,
         y: Array,
         queries: NDArray[np.int32],
