@@ -13,7 +13,8 @@ if "KERNELRANK_CORE" in os.environ:
 import numpy as np
 from hypothesis import settings
 
-settings.register_profile("fast", max_examples=100, deadline=None)
+# The same cases every time: what lands must not depend on luck. The thorough profile looks for new ones.
+settings.register_profile("fast", max_examples=100, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=20_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
