@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_scalar
+
+from kernelrank._validation import check_vector
 
 
 def check_positive(estimator: Any, *names: str) -> None:
@@ -25,6 +28,18 @@ def check_choices(estimator: Any, **choices: Sequence[str]) -> None:
         value = getattr(estimator, name)
         if value not in allowed:
             raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}.")
+
+
+def resolve_alphas(alphas: Any, largest: Callable[[], float], smallest_share: float) -> NDArray[np.float64]:
+    """Return alphas from the largest to the smallest: those given, or so many of a geometric grid."""
+    if isinstance(alphas, Integral):
+        if alphas < 1:
+            raise ValueError(f"alphas must be at least 1, got {alphas}.")
+        return largest() * np.geomspace(1.0, smallest_share, int(alphas))
+    given = check_vector(alphas, "alphas") if np.ndim(alphas) == 1 else np.empty(0)
+    if len(given) == 0 or (given <= 0).any():
+        raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
+    return np.unique(given)[::-1]
 
 
 def check_training_parameters(estimator: Any) -> None:

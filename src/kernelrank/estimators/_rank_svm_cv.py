@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernelrank._threads import resolve_threads, single_threaded_blas
 from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._folds import Fold, make_folds
-from kernelrank.estimators._parameters import check_training_parameters
+from kernelrank.estimators._parameters import check_training_parameters, resolve_alphas
 from kernelrank.estimators._ranker import LinearRanker
 from kernelrank.estimators._training import make_solver, shortcoming
 from kernelrank.exceptions import (
@@ -209,15 +208,11 @@ class RankSVMCV(LinearRanker):
 
     def _grid(self, rows: _Rows) -> Vector:
         """Alphas from the largest to the smallest."""
-        if isinstance(self.alphas, Integral):
-            if self.alphas < 1:
-                raise ValueError(f"alphas must be at least 1, got {self.alphas}.")
-            largest = largest_alpha(LinearOracle(rows.products, PairwiseHinge(rows.pairs(), self.query_weighting)))
-            return largest * np.geomspace(1.0, _SMALLEST_SHARE, int(self.alphas))
-        alphas = check_vector(self.alphas, "alphas") if np.ndim(self.alphas) == 1 else np.empty(0)
-        if len(alphas) == 0 or (alphas <= 0).any():
-            raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
-        return np.unique(alphas)[::-1]
+
+        def largest() -> float:
+            return largest_alpha(LinearOracle(rows.products, PairwiseHinge(rows.pairs(), self.query_weighting)))
+
+        return resolve_alphas(self.alphas, largest, _SMALLEST_SHARE)
 
     def _path(self, rows: _Rows, pairs: UtilityPairs, alphas: Vector, fits: _Fits) -> Iterator[Result]:
         """Fit for every alpha, one after the other; note what has not converged."""

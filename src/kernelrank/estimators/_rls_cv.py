@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._validation import check_vector
 from kernelrank.estimators._folds import make_folds
-from kernelrank.estimators._parameters import check_choices
+from kernelrank.estimators._parameters import check_choices, resolve_alphas
 from kernelrank.estimators._rls import RLS, LeastSquaresEstimator, RankRLS
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
@@ -38,7 +36,7 @@ class _ChoosesAlpha(LeastSquaresEstimator):
         return self.alpha_
 
     def _choose_alpha(self) -> float:
-        self.alphas_ = self._grid()
+        self.alphas_ = resolve_alphas(self.alphas, self._largest_eigenvalue, _SMALLEST_SHARE)
         folds = self._folds()
         self.scores_ = np.array([self._score(float(alpha), folds) for alpha in self.alphas_])
         known = ~np.isnan(self.scores_).any(axis=0)
@@ -47,18 +45,9 @@ class _ChoosesAlpha(LeastSquaresEstimator):
         self.alpha_ = float(self.alphas_[np.argmax(self.scores_[:, known].mean(axis=1))])
         return self.alpha_
 
-    def _grid(self) -> Array:
-        """Alphas from the largest to the smallest."""
-        if isinstance(self.alphas, Integral):
-            if self.alphas < 1:
-                raise ValueError(f"alphas must be at least 1, got {self.alphas}.")
-            spectrum = self._decomposable(self._problem()).spectrum
-            largest = float(np.max(spectrum.values, initial=0.0)) or 1.0
-            return largest * np.geomspace(1.0, _SMALLEST_SHARE, int(self.alphas))
-        alphas = check_vector(self.alphas, "alphas") if np.ndim(self.alphas) == 1 else np.empty(0)
-        if len(alphas) == 0 or (alphas <= 0).any():
-            raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
-        return np.unique(alphas)[::-1]
+    def _largest_eigenvalue(self) -> float:
+        values = self._decomposable(self._problem()).spectrum.values
+        return float(np.max(values, initial=0.0)) or 1.0
 
     def _folds(self) -> list[NDArray[np.intp]]:
         problem = self._problem()
