@@ -258,6 +258,8 @@ def test_outputs_are_learnt_side_by_side(rng):
     for k in range(3):
         alone = RankRLS(0.1, kernel=Gaussian(0.2)).fit(X, Y[:, k])
         np.testing.assert_allclose(together.predict(X)[:, k], alone.predict(X), rtol=1e-10)
+    ranks = [RankRLS(0.1, kernel=Gaussian(0.2)).fit(X, y).rank(X) for y in Y.T]
+    np.testing.assert_array_equal(together.rank(X), np.stack(ranks, axis=1))
     assert together.score(X, Y) == pytest.approx(
         np.mean([RankRLS(0.1, kernel=Gaussian(0.2)).fit(X, y).score(X, y) for y in Y.T])
     )
@@ -278,7 +280,7 @@ def test_predictions_in_blocks(rng, monkeypatch):
     X, y = data(rng)
     model = RankRLS(kernel=Gaussian(0.3)).fit(X, y)
     whole = model.predict(X)
-    monkeypatch.setattr("kernelrank.estimators._rls._PREDICTED_AT_ONCE", 170)
+    monkeypatch.setattr("kernelrank.estimators._least_squares._PREDICTED_AT_ONCE", 170)
     np.testing.assert_allclose(model.predict(X), whole, rtol=1e-12, atol=1e-12)
 
 
@@ -390,7 +392,7 @@ def test_the_preconditioner_saves_steps(rng):
 def test_conjugate_gradients_are_taken_for_large_sparse_data(rng, monkeypatch):
     X, y = sparse_data(rng)
     assert RankRLS().fit(X, y).n_iter_ == 1
-    monkeypatch.setattr("kernelrank.estimators._rls._DENSE_ELEMENTS", 1000)
+    monkeypatch.setattr("kernelrank.estimators._least_squares._DENSE_ELEMENTS", 1000)
     model = RankRLS().fit(X, y)
     assert model.n_iter_ > 1
     assert RankRLS().fit(X.toarray(), y).n_iter_ == 1

@@ -88,22 +88,16 @@ class Ranker(Predictor):
 
         Returns
         -------
-        ranks : ndarray of shape (n_samples,)
+        ranks : ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several
         """
         _, qid = separate_qid(X, qid)
         scores = self.predict(X)
         codes, _ = encode_queries(qid, len(scores))
         if codes is None:
             codes = np.zeros(len(scores), dtype=np.int32)
-        order = np.lexsort((-scores, codes))
-        new_query = np.append(True, np.diff(codes[order]) != 0)
-        new_score = new_query | np.append(True, np.diff(scores[order]) != 0)
-        position = np.arange(len(scores))
-        first_of_query = np.maximum.accumulate(np.where(new_query, position, 0))
-        first_of_score = np.maximum.accumulate(np.where(new_score, position, 0))
-        ranks = np.empty(len(scores), dtype=np.int64)
-        ranks[order] = first_of_score - first_of_query + 1
-        return ranks
+        if scores.ndim == 2:
+            return np.stack([_rank(column, codes) for column in scores.T], axis=1)
+        return _rank(scores, codes)
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -155,3 +149,15 @@ class LinearRanker(Ranker):
         self.objective_ = result.objective
         self.gap_ = result.gap
         self.n_iter_ = result.n_iter
+
+
+def _rank(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    order = np.lexsort((-scores, codes))
+    new_query = np.append(True, np.diff(codes[order]) != 0)
+    new_score = new_query | np.append(True, np.diff(scores[order]) != 0)
+    position = np.arange(len(scores))
+    first_of_query = np.maximum.accumulate(np.where(new_query, position, 0))
+    first_of_score = np.maximum.accumulate(np.where(new_score, position, 0))
+    ranks = np.empty(len(scores), dtype=np.int64)
+    ranks[order] = first_of_score - first_of_query + 1
+    return ranks

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.estimators._folds import make_folds
+from kernelrank.estimators._least_squares import LeastSquaresEstimator
 from kernelrank.estimators._parameters import check_choices, resolve_alphas
-from kernelrank.estimators._rls import RLS, LeastSquaresEstimator, RankRLS
+from kernelrank.estimators._rank_rls import RankRLS
+from kernelrank.estimators._rls import RLS
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
 

@@ -49,7 +49,7 @@ class GraphLaplacian:
 
     def diagonalise(self, queries: Codes) -> DenseLaplacian:
         """Find the spectrum, query by query: O(sum of m_q^3). No edge joins two queries."""
-        values, vectors, of_query = [], [], []
+        values, vectors = [], []
         order = np.argsort(queries[self.winners], kind="stable")
         counts = np.bincount(queries[self.winners], minlength=int(queries.max()) + 1)
         for query, edges in enumerate(np.split(order, np.cumsum(counts)[:-1])):
@@ -62,8 +62,7 @@ class GraphLaplacian:
             placed[:, rows] = basis
             values.append(found)
             vectors.append(placed)
-            of_query.append(np.full(len(found), query))
-        return DenseLaplacian(np.concatenate(values), np.concatenate(vectors), np.concatenate(of_query))
+        return DenseLaplacian(np.concatenate(values), np.concatenate(vectors))
 
 
 def _spectrum(winners: Codes, losers: Codes, strengths: Array, m: int) -> tuple[Array, Array]:
@@ -85,17 +84,10 @@ class DenseLaplacian:
     ----------
     strengths : ndarray of shape (k,)
     vectors : ndarray of shape (k, m)
-    queries : ndarray of shape (k,)
     """
 
     strengths: Array
     vectors: Array
-    queries: Codes
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.vectors.shape[1])
 
     def project(self, V: Array) -> Array:
         """P V."""

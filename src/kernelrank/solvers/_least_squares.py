@@ -99,7 +99,8 @@ class LeastSquares:
 
     @cached_property
     def whole_queries(self) -> WholeQueries:
-        """Hold-outs of queries, whose rows weigh the same."""
+        """Hold-outs of queries, whose rows weigh the same and are all compared."""
+        assert isinstance(self._laplacian, PairLaplacian)
         sizes = np.bincount(self._queries)
         means = sp.csr_array((1.0 / sizes[self._queries], (self._queries, np.arange(len(self._queries)))))
         if self._rows is not None:

@@ -1,0 +1,397 @@
+"""Regularised least squares of differences between pairs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelrank._validation import check_vector, check_weights, encode_queries
+from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem, check_targets, require_matrices
+from kernelrank.estimators._parameters import check_choices
+from kernelrank.estimators._ranker import Ranker
+from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.kernels import Kernel, make_kernel
+from kernelrank.metrics import concordance_index
+from kernelrank.pairs import (
+    GraphLaplacian,
+    PreferencePairs,
+    all_pairs,
+    pairs_without_ties,
+)
+from kernelrank.solvers import ConjugateGradients, LeastSquares
+
+Array = NDArray[np.float64]
+
+
+class RankRLS(LeastSquaresEstimator, Ranker):
+    r"""Least-squares ranking in closed form, linear or with a kernel.
+
+    Minimises the average squared error of differences plus a squared norm [1]_,
+
+    .. math:: \frac{1}{N} \sum_{i, j} \big((y_i - y_j) - (f(x_i) - f(x_j))\big)^2 + \alpha \|f\|^2,
+
+    over the pairs of rows of the same query. Pairs are never formed: all of them together are a matrix
+    with a known spectrum.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Weight of the squared norm against the AVERAGE loss. With a sum over pairs instead, as in [1]_, lambda is alpha
+        times their number.
+    kernel : str, Kernel or callable, default="linear"
+        "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
+        function, or "precomputed".
+    ties : {"keep", "drop"}, default="keep"
+        Whether pairs of rows with equal utilities count: they ask for equal scores. With "keep" the average is over
+        all ordered pairs, a row with itself included, so that repeating rows and weighting them agree.
+    cost : {"magnitude", "unit", "relative"}, default="magnitude"
+        What a given pair of magnitude d asks for, eq. 20 to 22 of [1]_: a difference of d; of 1, whatever d is; of d,
+        with an error that is divided by d, so that small differences keep their direction. Utilities have "magnitude".
+    query_weighting : {"query", "pair"}, default="query"
+        With "query" the loss is averaged inside each query, then over the queries that have a
+        pair; with "pair" every pair counts the same.
+    solver : {"auto", "direct", "cg"}, default="auto"
+        "direct" solves the equations, and can take all the shortcuts. "cg" takes conjugate gradients, preconditioned by
+        the diagonal, for sparse data with many rows and features: O(m s) a step, no shortcuts. "auto" takes them
+        if the data are sparse and would be large as a dense matrix.
+    tol : float, default=1e-6
+        For "cg": residual to reach, relative to the right-hand side.
+    max_iter : int, default=1000
+        For "cg": steps at most.
+
+    Attributes
+    ----------
+    coef_, dual_coef_, basis_, kernel_, n_iter_, n_features_in_, feature_names_in_
+        As in :class:`RLS`.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        The level of one ranking, which makes its scores comparable with the utilities; 0 with queries.
+
+    Notes
+    -----
+    The model refers to the training data, for its shortcuts, but does not pickle them. One fit takes a Cholesky factor;
+    the shortcuts make one eigenvalue decomposition, which all of them share.
+
+    References
+    ----------
+    .. [1] Pahikkala, Tsivtsivadze, Airola, Järvinen, Boberg: An efficient algorithm for learning to rank from
+       preference graphs. Machine Learning 75 (2009).
+
+    Examples
+    --------
+    The four points of section 5.1 of [1]_. Inside both queries the greater point is preferred, but the query of the
+    smaller points has the higher utilities: with pairs across queries, the order is reversed.
+
+    >>> from kernelrank import RankRLS
+    >>> X, y, qid = [[2.0], [1.0], [-1.0], [-2.0]], [2, 1, 4, 3], [0, 0, 1, 1]
+    >>> RankRLS().fit(X, y, qid=qid).rank(X, qid)
+    array([1, 2, 1, 2])
+    >>> RankRLS().fit(X, y).rank(X, qid)
+    array([2, 1, 2, 1])
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        *,
+        kernel: Any = "linear",
+        ties: Literal["keep", "drop"] = "keep",
+        cost: Literal["magnitude", "unit", "relative"] = "magnitude",
+        query_weighting: Literal["query", "pair"] = "query",
+        solver: Literal["auto", "direct", "cg"] = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.ties = ties
+        self.cost = cost
+        self.query_weighting = query_weighting
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Train on utilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Utilities, any finite numbers; higher is better. Several columns are learnt at once.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row, in any order; only rows of the same query are compared.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows. A pair weighs ``w[i] * w[j]``, as if row i were there w[i] times.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, qid, sample_weight)
+
+    def fit_pairs(
+        self,
+        X: Any,
+        pairs: ArrayLike,
+        *,
+        magnitude: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+    ) -> Self:
+        """Train on explicit preferences.
+
+        Minimises the average of ``c * (z - (f(winner) - f(loser)))^2`` over the pairs, with z and c as `cost` says. One
+        pass over the pairs takes O(n_pairs); a direct solution decomposes the graph of the pairs, O(m^3), or, with
+        queries, the sum of their cubes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        pairs : array-like of shape (n_pairs, 2)
+            Rows of X, ``[winner, loser]``; repeated and contradicting ones are fine.
+        magnitude : array-like of shape (n_pairs,), optional
+            By how much the winner is better, positive; 1 by default.
+        weight : array-like of shape (n_pairs,), optional
+            Weights of the pairs.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row of X. The loss is then averaged as `query_weighting` says, and a
+            pair of rows of different queries is an error.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from kernelrank import RankRLS
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]]
+        >>> model = RankRLS().fit_pairs(X, pairs=[[1, 0], [2, 1]])  # 1 before 0, 2 before 1
+        >>> model.rank(X)
+        array([3, 2, 1])
+        """
+        X, qid, noted = self._check_rows(X, qid)
+        self._check_choices()
+        m = X.shape[0]
+        queries, _ = encode_queries(qid, m)
+        edges = np.asarray(pairs)
+        given = PreferencePairs(edges, m, weight=weight, qid=queries)  # checks them
+        sizes = _check_magnitudes(magnitude, len(edges))
+        weights = np.ones(len(edges)) if weight is None else check_weights(weight, len(edges), "weight", of="pairs")
+        assert weights is not None
+        codes = np.zeros(m, np.int32) if queries is None else queries
+        totals = np.asarray(given.pairs_per_query, dtype=np.float64)
+        shares, scale = self._shares(totals)
+        strengths = weights * scale[codes[edges[:, 0]]]
+        target = np.ones(len(edges)) if self.cost == "unit" else sizes
+        if self.cost == "relative":
+            strengths = strengths / sizes**2
+        graph = GraphLaplacian(edges[:, 0], edges[:, 1], strengths, m)
+        pulls = graph.lift(strengths * target)[:, None]
+        kernel = make_kernel(self.kernel).resolve(X)
+        solver: LeastSquares | ConjugateGradients
+        if self._wants_gradients(X, kernel):
+            solver, y = self._iterate(X, graph, np.sqrt(strengths), pulls, queries), pulls
+        else:
+            require_matrices(m, m, "The graph of the pairs as a dense matrix")
+            dense = graph.diagonalise(codes)
+            y = dense.solve(pulls)  # utilities that the pairs would follow from, as well as they can
+            solver = self._decompose(X, kernel, dense, np.sqrt(dense.strengths), y, queries)
+        # Pairs need not connect the rows of a query: its contrasts do not tell all its predictions.
+        problem = Problem(solver, y, queries, shares, "for given pairs", has_level=False)
+        return self._train(X, kernel, problem, noted, True, qid is not None, None)
+
+    def _check_choices(self) -> None:
+        check_choices(
+            self,
+            ties=("keep", "drop"),
+            cost=("magnitude", "unit", "relative"),
+            query_weighting=("query", "pair"),
+        )
+
+    def _shares(self, totals: Array) -> tuple[Array, Array]:
+        """Share of each query in the loss, and what a pair of it counts."""
+        present = totals > 0
+        shares = present / present.sum() if self.query_weighting == "query" else totals / totals.sum()
+        return shares, np.divide(shares, totals, out=np.zeros_like(totals), where=present)
+
+    def _compose(
+        self, X: Any, kernel: Kernel, y: Array, queries: NDArray[np.int32] | None, weights: Array | None
+    ) -> Problem:
+        self._check_choices()
+        if self.cost != "magnitude":
+            raise ValueError(f'cost="{self.cost}" is for fit_pairs; utilities have cost="magnitude".')
+        m = len(y)
+        w = np.ones(m) if weights is None else weights
+        codes = np.zeros(m, np.int32) if queries is None else queries
+        if self.ties == "drop":
+            if y.shape[1] > 1:
+                raise ValueError('ties="drop" leaves out other pairs for each output: fit them one by one.')
+            laplacian = pairs_without_ties(codes, y[:, 0], w)
+        else:
+            laplacian = all_pairs(codes, w)
+        if len(laplacian.strengths) == 0:
+            raise NoComparablePairsError(f"There is no pair to learn from (n_samples = {m}).")
+        shares, scale = self._shares(self._pairs_per_query(codes, y[:, 0], w))
+        root = np.sqrt(laplacian.strengths * scale[laplacian.queries])
+        return self._make_problem(X, kernel, y, laplacian, root, queries, shares, weights)
+
+    def _pairs_per_query(self, codes: NDArray[np.int32], y: Array, w: Array) -> Array:
+        """Count the pairs of each query, or their weight: half of all ordered pairs."""
+        squares = np.bincount(codes, w) ** 2
+        if self.ties == "drop":
+            _, values = np.unique(y, return_inverse=True)
+            classes = codes.astype(np.int64) * (values.max() + 1) + values
+            _, first, members = np.unique(classes, return_index=True, return_inverse=True)
+            squares = squares - np.bincount(codes[first], np.bincount(members, w) ** 2, len(squares))
+        # A query of one row has no pair; that of a row with itself has no error.
+        alone = np.bincount(codes, w > 0) < 2
+        return np.where(alone, 0.0, squares / 2)
+
+    def leave_pair_out(self, pairs: ArrayLike | None = None, *, alpha: float | None = None) -> Array:
+        """Predict both rows of pairs as the model of all other rows would, without fitting it.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2), optional
+            Numbers of rows. All pairs by default.
+        alpha : float, optional
+            Another alpha than that of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, 2), or (n_samples, n_samples) for all pairs, and n_outputs if there are several
+            For given pairs, the predictions of their two rows. For all pairs F, where ``F[i, j]`` is the prediction of
+            row i when i and j are held out; its diagonal is NaN.
+
+        Notes
+        -----
+        O(1) a pair after the decomposition [1]_, section 3.4; for one ranking whose ties are kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from kernelrank import RankRLS
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = RankRLS(kernel="gaussian").fit(X, y)
+        >>> model.leave_pair_out([[0, 1], [7, 3]]).shape
+        (2, 2)
+        """
+        problem, alpha = self._one_ranking("leave_pair_out"), self._alpha(alpha)
+        ranking = self._decomposable(problem).one_ranking
+        if pairs is None:
+            found = ranking.all_pairs(alpha)
+            return found[0] if self._single else np.moveaxis(found, 0, 2)
+        numbers = _check_pairs(pairs, len(problem.y))
+        predictions = ranking.pairs(numbers, alpha)
+        return predictions[:, :, 0] if self._single else predictions
+
+    def leave_pair_out_concordance(self, *, alpha: float | None = None) -> Any:
+        """Share of pairs of different utilities that are in the right order when they are held out.
+
+        An estimate of the concordance on new rows with next to no bias; of the area under the ROC curve, for two
+        classes. In memory for some rows of F at a time.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            Another alpha than that of the fit.
+
+        Returns
+        -------
+        float, or ndarray of shape (n_outputs,)
+            Ties count half.
+        """
+        problem, alpha = self._one_ranking("leave_pair_out_concordance"), self._alpha(alpha)
+        found = self._decomposable(problem).one_ranking.concordance(alpha)
+        return float(found[0]) if self._single else found
+
+    def leave_query_out(self, *, alpha: float | None = None) -> Array:
+        """Predict every row as the model of all other queries would, without fitting it.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            Another alpha than that of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        problem = self._unweighted_problem("leave_query_out")
+        if problem.queries is None:
+            raise ValueError("leave_query_out needs queries: fit with qid, or use leave_pair_out for one ranking.")
+        remaining = 1.0 - problem.shares
+        if (remaining <= 0).any():
+            raise ValueError("leave_query_out needs two queries with pairs at least.")
+        solver = self._decomposable(problem)
+        holder = solver.whole_queries
+        residuals, levels = holder.every_query(self._alpha(alpha) * remaining)
+        predictions = solver.centred_predictions(holder.u - residuals) + levels[problem.queries]
+        return predictions[:, 0] if self._single else predictions
+
+    def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
+        problem = self._problem()
+        if self.ties == "drop" and problem.queries is None and problem.has_level:
+            raise ValueError('hold_out has no closed form for one ranking with ties="drop": refit, or keep ties.')
+        return super().hold_out(folds, alpha=alpha)
+
+    hold_out.__doc__ = LeastSquaresEstimator.hold_out.__doc__
+
+    def _one_ranking(self, method: str) -> Problem:
+        problem = self._unweighted_problem(method)
+        if problem.queries is not None:
+            raise ValueError(f"{method} is for one ranking; with queries, use leave_query_out.")
+        if self.ties == "drop":
+            raise ValueError(f'{method} has no closed form with ties="drop": keep ties, or refit.')
+        if len(problem.y) < 4:
+            raise ValueError(f"{method} needs four rows at least: two to learn from, and two to predict.")
+        return problem
+
+    def score(
+        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Mean concordance over the queries, and over the outputs if there are several.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        qid : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        if self._single:
+            return super().score(X, y, qid=qid, sample_weight=sample_weight)
+        scores = self.predict(X)
+        targets, _ = check_targets(y, len(scores))
+        columns = zip(targets.T, scores.T, strict=True)
+        return float(np.mean([concordance_index(t, s, qid=qid, sample_weight=sample_weight) for t, s in columns]))
+
+
+def _check_magnitudes(magnitude: ArrayLike | None, n_pairs: int) -> Array:
+    if magnitude is None:
+        return np.ones(n_pairs)
+    sizes = check_vector(magnitude, "magnitude", n_pairs, of="pairs")
+    if (sizes <= 0).any():
+        raise ValueError("magnitude must be positive; exchange winner and loser instead of a sign.")
+    return sizes
+
+
+def _check_pairs(pairs: ArrayLike, m: int) -> NDArray[np.intp]:
+    numbers = np.asarray(pairs)
+    if numbers.ndim != 2 or numbers.shape[1] != 2 or numbers.dtype.kind not in "iu":
+        raise ValueError(f"pairs must be numbers of rows, in two columns, got an array of shape {numbers.shape}.")
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < m):
+        raise ValueError(f"pairs must lie between 0 and {m - 1}.")
+    if (numbers[:, 0] == numbers[:, 1]).any():
+        raise ValueError("A pair has two different rows.")
+    return numbers.astype(np.intp)
