@@ -1,26 +1,21 @@
-r"""What ridge regression would predict for rows it has not seen, from one decomposition of all rows.
+r"""What ridge regression would predict for rows of one ranking that it has not seen, from one decomposition of all rows.
 
 The reference is always a refit of the same estimator on the rows that remain, with the same alpha. Losses are
 averages, so fewer rows change how much the penalty weighs: in units of the whole problem, alpha becomes
 ``alpha * (what remains of the normaliser) / (the whole)``.
 
-**One ranking.** With A the matrix that takes the targets y to the predictions (a mean is fitted as well), the
+With A the matrix that takes the targets y to the predictions (a mean is fitted as well), the
 residuals of held-out rows S are ``e_S = (I - A)_SS^-1 ((I - A) y)_S`` (Pahikkala et al. 2009, section 3.4, for pairs;
 Rifkin and Lippert 2007 for any rows). Two forms of I - A keep their digits in different places:
 
 - all eigenvectors V of the centred kernel matrix: ``V diag(alpha / (lambda + alpha)) V'``,
 - few of them: ``C - V diag(lambda / (lambda + alpha)) V'`` with C the centring matrix.
-
-**Whole queries.** Rows of the Laplacian's coordinates belong to one query each, so with ``G = (Z Z' + alpha I)^-1`` the
-held-out residuals of a query q are ``e_q = G_qq^-1 (G u)_q``. They tell the predictions up to their mean over the
-query, which follows from the kernel between the query's mean and all contrasts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,81 +160,6 @@ class OneRanking:
         vectors, y = self.spectrum.vectors, self.y - self.y.mean(axis=0)
         residuals = vectors @ (self._factors(alpha)[:, None] * (vectors.T @ y))
         return np.asarray(residuals if self.complete else residuals + y)
-
-
-@dataclass(frozen=True)
-class WholeQueries:
-    """Hold-outs of whole queries.
-
-    Attributes
-    ----------
-    spectrum : Spectrum
-        Of the contrasts.
-    u : ndarray of shape (k, p)
-        Targets of the contrasts.
-    queries : ndarray of shape (k,)
-        Query of each contrast.
-    levels : ndarray of shape (n_queries, r)
-        Kernel of each query's mean row and the contrasts, times the eigenvectors.
-    """
-
-    spectrum: Spectrum
-    u: Array
-    queries: NDArray[np.integer]
-    levels: Array
-
-    def residuals(self, held_out: Sequence[int], alpha: float) -> tuple[Rows, Array, Array]:
-        """Hold queries out, at the alpha of the refit.
-
-        Returns
-        -------
-        rows : ndarray
-            Contrasts of the queries.
-        residuals : ndarray of shape (len(rows), p)
-            Of these, held out.
-        levels : ndarray of shape (len(held_out), p)
-            Mean prediction of each of the queries.
-        """
-        values, vectors, along = self.spectrum.values, self.spectrum.vectors, self._along
-        rows = np.concatenate([self._rows_of_query[query] for query in held_out])
-        inverse = 1.0 / (values + alpha)
-        in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
-        vectors = vectors[rows[0] : rows[-1] + 1] if in_a_row else vectors[rows]
-        if self.spectrum.complete:
-            block = (vectors * inverse) @ vectors.T
-            dual = vectors @ (inverse[:, None] * along)
-        else:  # alpha times both
-            block = np.eye(len(rows)) - (vectors * (values * inverse)) @ vectors.T
-            dual = self.u[rows] - vectors @ ((values * inverse)[:, None] * along)
-        e = _solve(block, dual)
-        remaining = inverse[:, None] * (along - vectors.T @ e)
-        return rows, e, self.levels[list(held_out)] @ remaining
-
-    def every_query(self, alphas: Array) -> tuple[Array, Array]:
-        """Hold every query out, one after the other, each at the alpha of its refit.
-
-        Returns
-        -------
-        residuals : ndarray of shape (k, p)
-            Of all contrasts, held out with their query.
-        levels : ndarray of shape (n_queries, p)
-            Mean prediction of each query.
-        """
-        residuals, levels = np.empty_like(self.u), np.empty((len(self.levels), self.u.shape[1]))
-        for query, alpha in enumerate(alphas):
-            rows, residuals_here, [levels[query]] = self.residuals([query], float(alpha))
-            residuals[rows] = residuals_here
-        return residuals, levels
-
-    @cached_property
-    def _rows_of_query(self) -> list[Rows]:
-        order = np.argsort(self.queries, kind="stable")
-        counts = np.bincount(self.queries, minlength=len(self.levels))
-        return np.split(order, np.cumsum(counts)[:-1])
-
-    @cached_property
-    def _along(self) -> Array:
-        return self.spectrum.vectors.T @ self.u
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank.pairs import DenseLaplacian, PairLaplacian, scale_both
-from kernelrank.solvers._hold_out import OneRanking, WholeQueries
+from kernelrank.solvers._hold_out import OneRanking
+from kernelrank.solvers._hold_out_queries import WholeQueries
 from kernelrank.solvers._ridge import Spectrum, decompose_features, decompose_kernel, solve_features, solve_kernel
 
 Array = NDArray[np.float64]
