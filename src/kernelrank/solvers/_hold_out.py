@@ -1,4 +1,4 @@
-r"""What ridge regression would predict for rows of one ranking that it has not seen, from one decomposition of all rows.
+r"""What ridge regression would predict for held-out rows of one ranking, from one decomposition of all rows.
 
 The reference is always a refit of the same estimator on the rows that remain, with the same alpha. Losses are
 averages, so fewer rows change how much the penalty weighs: in units of the whole problem, alpha becomes
