@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 import kernelrank
-from kernelrank import RankSVM, RankSVMCV
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank.kernels import Gaussian, Linear, Polynomial
 from kernelrank.persistence import save_model
 
 DATA = Path(__file__).parent / "data"
@@ -27,11 +29,25 @@ def models():
         "hinge": RankSVM(1e-2).fit(named, y, qid=qid),
         "squared_hinge": RankSVM(np.float64(0.1), loss="squared_hinge", warm_start=True).fit(X, y),
         "cross_validated": RankSVMCV([1.0, 0.1, 0.01], cv=folds, tol=1e-4).fit(X, y, qid=qid),
+        "least_squares_ranking": RankRLS(1e-2, ties="drop").fit(named, y, qid=qid),
+        "least_squares_of_pairs": RankRLS(kernel=Polynomial(3, gamma=0.1)).fit_pairs(X[:9], [[0, 1], [2, 5], [8, 7]]),
+        "sparse_basis": RLS(0.1, kernel=0.5 * Linear() * Linear() + Gaussian(np.float64(0.3))).fit(
+            sp.csr_matrix(np.where(np.abs(X) > 1, X, 0.0)), np.stack([y, X[:, 0] ** 2], axis=1)
+        ),
+        "leave_pair_out": RankRLSCV([1.0, 0.1, 0.01], kernel="gaussian").fit(named[:20], y[:20]),
+        "precomputed": RLSCV(3, cv=4, kernel="precomputed").fit(X[:10] @ X[:10].T, y[:10]),
     }
 
 
 def inputs(n_features):
     return np.random.default_rng(1).normal(size=(6, n_features))
+
+
+def read_scores(path, n_features):
+    """Return rows that were kept with a file, and their scores."""
+    columns = np.loadtxt(path.with_suffix(".txt"))
+    scores = columns[:, n_features:]
+    return columns[:, :n_features], scores if scores.shape[1] > 1 else scores[:, 0]
 
 
 if __name__ == "__main__":
@@ -43,5 +59,5 @@ if __name__ == "__main__":
             continue
         save_model(model, path)
         X = inputs(model.n_features_in_)
-        columns = np.column_stack([X, X @ model.coef_])
-        np.savetxt(path.with_suffix(".txt"), columns, fmt="%.17g", header="features of each row, then its score")
+        columns = np.column_stack([X, model.predict(X)])
+        np.savetxt(path.with_suffix(".txt"), columns, fmt="%.17g", header="features of each row, then its scores")

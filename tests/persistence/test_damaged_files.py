@@ -12,10 +12,10 @@ import pytest
 from model_files import assert_same_model, npy, pack, small_model, small_models, unpack
 
 import kernelrank
-from kernelrank import RankSVM, RankSVMCV
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.persistence import load_model, save_model
 
+CLASSES = {type(model) for model in small_models()}
 COEF = "attributes/coef_.npy"
 
 
@@ -103,13 +103,13 @@ def check_mutations(path, model, n_cases, seed):
             assert_same_model(loaded, model)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(len(small_models())))
 def test_random_mutations(path, seed):
     check_mutations(path, small_models()[seed], 500, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(len(small_models())))
 def test_many_random_mutations(path, seed):
     check_mutations(path, small_models()[seed], 10_000, seed)
 
@@ -139,7 +139,8 @@ def places(document):
 
 
 def usable(model):
-    return type(model) in (RankSVM, RankSVMCV) and model.predict(np.ones((3, len(model.coef_)))).shape == (3,)
+    with np.errstate(all="ignore"):
+        return type(model) in CLASSES and len(model.predict(np.ones((3, model.n_features_in_)))) == 3
 
 
 @pytest.mark.parametrize("model", small_models(), ids=repr)
@@ -208,7 +209,7 @@ def test_documents_that_are_none(path, text, message):
         ({"class": "BaseEstimator"}, "not known here"),
         ({"parameters": []}, "entry 'parameters'"),
         ({"parameters": {"gamma": 1}}, "RankSVM has no parameter 'gamma'"),
-        ({"parameters": {"alpha": 1e5, "tol": [[[[[[[[[[[[1]]]]]]]]]]]]}}, "nested"),
+        ({"parameters": {"alpha": 1e5, "tol": json.loads("[" * 102 + "]" * 102)}}, "nested"),
     ],
 )
 def test_headers_that_cannot_be_used(path, changes, message):

@@ -11,7 +11,7 @@ from model_files import assert_same_model, data, small_model, small_models
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVR, LinearSVC
 
-from kernelrank import RankSVM
+from kernelrank import RLS, RankRLS, RankRLSCV, RankSVM
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.persistence import load_model, load_svmlight_model, save_model, save_svmlight_model
 
@@ -218,9 +218,22 @@ def test_round_trip(tmp_path_factory, coef):
 
 def test_fitted_models_rank_the_same(path, rng):
     for model in small_models():
-        save_svmlight_model(model, path)
-        X = rng.normal(size=(20, 2))
-        np.testing.assert_array_equal(load_svmlight_model(path).predict(X), model.predict(X))
+        if hasattr(model, "coef_"):
+            save_svmlight_model(model, path)
+            X = rng.normal(size=(20, 2))
+            np.testing.assert_array_equal(load_svmlight_model(path).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("cls", [RLS, RankRLS, RankRLSCV])
+def test_least_squares_are_written_with_their_intercept(path, rng, cls):
+    X, y = data(rng)
+    model = cls().fit(X, y + 100)
+    save_svmlight_model(model, path)
+    [threshold] = [line for line in path.read_text().splitlines() if "threshold b" in line]
+    loaded = load_svmlight_model(path)
+    scores = loaded.predict(X) - float(threshold.partition(" ")[0])  # as the C programs have it
+    np.testing.assert_allclose(scores, model.predict(X), rtol=1e-14)
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
 
 
 def test_the_text_is_that_of_svm_rank(path):
@@ -273,8 +286,10 @@ def test_what_cannot_be_written(path, rng):
         save_svmlight_model(RankSVM(), path)
     broken = small_model()
     broken.coef_ = np.array([1.0, np.nan])
-    for model in (LinearSVC().fit(X, y > 0), SVR(kernel="rbf").fit(X, y), broken):
-        with pytest.raises(ValueError, match="Only linear models with finite weights"):
+    others = LinearSVC().fit(X, y > 0), SVR(kernel="rbf").fit(X, y)
+    several, curved = RankRLS().fit(X, np.stack([y, y], axis=1)), RankRLS(kernel="gaussian").fit(X, y)
+    for model in (*others, several, curved, broken):
+        with pytest.raises(ValueError, match="Only linear models of one output, with finite weights"):
             save_svmlight_model(model, path)
     for version in ("", "6.20", "V6 20", "V6.20\n", "Vé"):
         with pytest.raises(ValueError, match="version must look like"):

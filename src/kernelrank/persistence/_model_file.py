@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib.metadata import version
 from numbers import Integral, Real
 from typing import IO, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.estimators import RankSVM, RankSVMCV
+from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
+from kernelrank.kernels import Kernel, Linear
 from kernelrank.persistence._archive import Archive, write_archive
 from kernelrank.persistence._values import decode, encode
 
@@ -21,15 +24,23 @@ _FORMAT = "kernelrank model"
 _VERSION = 1  # of the format
 
 # Classes that can be saved, and the attributes without which they cannot predict or score. A file can name no other.
-_LINEAR = ("coef_", "n_features_in_", "_fitted_with_queries")
+_COMMON = ("n_features_in_", "_fitted_with_queries")
+_LINEAR = ("coef_", *_COMMON)
+_KERNEL = ("kernel_", "intercept_", "_single", *_COMMON)  # and weights, which depend on the kernel
 _ESTIMATORS: dict[type, tuple[str, ...]] = {
     RankSVM: _LINEAR,
     RankSVMCV: _LINEAR,
+    RLS: _KERNEL,
+    RLSCV: _KERNEL,
+    RankRLS: _KERNEL,
+    RankRLSCV: _KERNEL,
 }
 
-_PRIVATE = ("_fitted_with_queries",)  # attributes that belong to a fit although they do not end in an underscore
+# Attributes that belong to a fit although they do not end in an underscore. The training data are not among them.
+_PRIVATE = ("_fitted_with_queries", "_single")
 
-# What is known about attributes, where they are there: the type of a number, or that of an array and its lengths.
+# What is known about attributes, where they are there: the type of a value, or that of an array and its lengths. The
+# axis n_outputs is missing in a model of one output.
 _SCALARS: dict[str, type] = {
     "n_features_in_": Integral,
     "n_iter_": Integral,
@@ -37,10 +48,15 @@ _SCALARS: dict[str, type] = {
     "objective_": Real,
     "gap_": Real,
     "alpha_": Real,
+    "kernel_": Kernel,
     "_fitted_with_queries": bool,
+    "_single": bool,
 }
 _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "coef_": (np.float64, ("n_features_in_",)),
+    "coef_": (np.float64, ("n_outputs", "n_features_in_")),
+    "intercept_": (np.float64, ("n_outputs",)),
+    "dual_coef_": (np.float64, ("n_basis", "n_outputs")),
+    "basis_": (np.floating, ("n_basis", "n_features_in_")),
     "feature_names_in_": (np.object_, ("n_features_in_",)),
     "history_": (np.void, ("n_iter_",)),
     "alphas_": (np.float64, ("n_alphas",)),
@@ -48,10 +64,12 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "scores_": (np.float64, ("n_alphas", "n_folds")),
     "coef_path_": (np.float64, ("n_alphas", "n_features_in_")),
 }
+_SPARSE = ("basis_",)  # what may be a sparse matrix as well
 
 _REMEDIES = {
     "parameter": "Set it to one of these before saving, such as model.set_params({}=None).",
     "attribute": "Delete it (del model.{}), or give it a name that does not end in an underscore.",
+    "kernel": "Fit with a kernel of kernelrank.kernels, or with kernel=\"precomputed\"; or pickle the model.",
 }
 
 
@@ -64,7 +82,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : RankSVM or RankSVMCV
+    model : RankSVM, RankSVMCV, RLS, RLSCV, RankRLS or RankRLSCV
         It must be fitted. Attributes whose names end in an underscore are saved, no others; neither
         are requests for metadata (``set_fit_request``).
     path : str or path-like
@@ -76,8 +94,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         If the model is not fitted.
     TypeError
         If it is of another class, or if a parameter is not data: a splitter as `cv`, a RandomState as
-        `random_state`. Nothing is replaced silently, because a refit would then differ; set it to
-        None or a number before saving.
+        `random_state`, a function as `kernel`. Nothing is replaced silently, because a refit would then
+        differ; set it to None or a number before saving.
+
+    Warnings
+    --------
+    A model with a kernel other than the linear one predicts by comparing rows with those it was fitted to: they are
+    its ``basis_``, and so they are in the file. Whoever gets the file gets these rows. Targets and queries are never
+    in it, and rows of models with ``coef_`` neither.
 
     See Also
     --------
@@ -100,7 +124,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     kind = type(model)
     if kind not in _ESTIMATORS:
-        raise TypeError(f"save_model saves a {' or a '.join(_by_name())}, got a {kind.__name__}.")
+        raise TypeError(f"save_model saves models of {', '.join(_by_name())}; got a {kind.__name__}.")
     check_is_fitted(model)
     fitted = {name: value for name, value in vars(model).items() if _is_fitted_attribute(name)}
     arrays: dict[str, NDArray[Any]] = {}
@@ -114,6 +138,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     }
     try:
         _check_fitted(kind, fitted)
+        _check_kernel(model)
     except ModelFormatError as reason:
         raise ValueError(f"The {kind.__name__} has been changed since it was fitted: {reason}.") from None
     with replace_file(path, compress=False) as handle:
@@ -133,9 +158,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    RankSVM or RankSVMCV
+    RankSVM, RankSVMCV, RLS, RLSCV, RankRLS or RankRLSCV
         Fitted, with the parameters and attributes of the model that was saved: it predicts the same to
-        the last bit, and can be cloned, fitted again or, with ``warm_start``, trained on.
+        the last bit, and can be cloned, fitted again or, with ``warm_start``, trained on. What takes the training
+        data, as paths and held-out predictions of least squares do, takes another fit.
 
     Raises
     ------
@@ -188,8 +214,11 @@ def _read(handle: IO[bytes]) -> Any:
     kind = _by_name().get(name)
     if kind is None:
         raise ModelFormatError(f"it holds a {name!r}, a class that is not known here; kernelrank {writer!r} wrote it")
-    parameters = _decode_all(_entry(document, "parameters", dict), archive)
-    fitted = _decode_all(_entry(document, "attributes", dict), archive)
+    try:
+        parameters = _decode_all(_entry(document, "parameters", dict), archive)
+        fitted = _decode_all(_entry(document, "attributes", dict), archive)
+    except ModelFormatError as reason:
+        raise ModelFormatError(f"{reason}; kernelrank {writer!r} wrote it") from reason
     for unknown in sorted(parameters.keys() - kind().get_params(deep=False).keys()):
         raise ModelFormatError(f"{name} has no parameter {unknown!r} here; kernelrank {writer!r} wrote it")
     for unknown in (each for each in fitted if not _is_fitted_attribute(each)):
@@ -197,6 +226,7 @@ def _read(handle: IO[bytes]) -> Any:
     _check_fitted(kind, fitted)
     model = kind(**parameters)
     vars(model).update(fitted)
+    _check_kernel(model)
     return model
 
 
@@ -214,9 +244,10 @@ def _encode_all(values: dict[str, Any], what: str, arrays: dict[str, NDArray[Any
         try:
             encoded[name] = encode(value, f"{what}s/{name}", arrays)
         except TypeError as reason:
+            remedy = _REMEDIES["kernel" if name in ("kernel", "kernel_") else what].format(name)
             raise TypeError(
                 f"The {what} {name} cannot be saved: it is {reason}, and a model file holds only numbers,"
-                f" strings, None, arrays and lists of these. {_REMEDIES[what].format(name)}"
+                f" strings, None, arrays, known kernels and lists of these. {remedy}"
             ) from None
     return encoded
 
@@ -233,23 +264,47 @@ def _entry(document: dict[str, Any], name: str, kind: type) -> Any:
 
 def _check_fitted(kind: type, fitted: dict[str, Any]) -> None:
     """Raise unless all attributes that a class needs are there, and all that are known agree with each other."""
-    for name in _ESTIMATORS[kind]:
+    for name in _needed(kind, fitted):
         if name not in fitted:
             raise ModelFormatError(f"the attribute {name} is missing")
-    for name, number in _SCALARS.items():
+    for name, of in _SCALARS.items():
         value = fitted.get(name)
-        if name in fitted and (not isinstance(value, number) or isinstance(value, bool) != (number is bool)):
-            raise ModelFormatError(f"{name} is of type {type(value).__name__}, which is no {number.__name__}")
+        if name in fitted and (not isinstance(value, of) or isinstance(value, bool) != (of is bool)):
+            raise ModelFormatError(f"{name} is of type {type(value).__name__}, which is no {of.__name__}")
     lengths: dict[str, int] = {name: fitted[name] for name in ("n_features_in_", "n_iter_") if name in fitted}
     for name, (number, axes) in _ARRAYS.items():
         if name in fitted:
-            _check_array(name, fitted[name], number, axes, lengths)
+            present = [axis for axis in axes if axis != "n_outputs" or not fitted.get("_single", True)]
+            _check_array(name, fitted[name], number, present, lengths)
 
 
-def _check_array(name: str, value: Any, number: type, axes: tuple[str, ...], lengths: dict[str, int]) -> None:
-    if not isinstance(value, np.ndarray) or value.dtype.type is not number or value.ndim != len(axes):
+def _needed(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
+    names = _ESTIMATORS[kind]
+    if "kernel_" not in names:
+        return names
+    return (*names, "coef_") if isinstance(fitted.get("kernel_"), Linear) else (*names, "dual_coef_", "basis_")
+
+
+def _check_array(name: str, value: Any, number: type, axes: Sequence[str], lengths: dict[str, int]) -> None:
+    if not axes:
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise ModelFormatError(f"{name} is of type {type(value).__name__}, which is no Real")
+        return
+    known = isinstance(value, np.ndarray) or (name in _SPARSE and sp.issparse(value))
+    if not known or not issubclass(value.dtype.type, number) or value.ndim != len(axes):
         raise ModelFormatError(f"{name} is no array of {number.__name__} with {len(axes)} dimensions")
     for axis, length in zip(axes, value.shape, strict=True):
         # The first array with an axis says how long it is, unless a number does.
         if length != lengths.setdefault(axis, length):
             raise ModelFormatError(f"{name} has shape {value.shape}, but {axis} is {lengths[axis]}")
+
+
+def _check_kernel(model: Any) -> None:
+    """Raise unless a model can compute its kernel: of one row with its basis."""
+    if "basis_" not in _needed(type(model), vars(model)):
+        return
+    try:
+        with np.errstate(all="ignore"):
+            model._evaluate(model.basis_[:1])
+    except (ArithmeticError, TypeError, ValueError) as reason:
+        raise ModelFormatError(f"its kernel {model.kernel_!r} cannot be computed ({reason})") from reason

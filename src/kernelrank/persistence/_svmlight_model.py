@@ -26,7 +26,7 @@ _HEADER = (
     "{n_features} # highest feature index \n"
     "0 # number of training documents \n"
     "2 # number of support vectors plus 1 \n"
-    "0 # threshold b, each following line is a SV (starting with alpha*y)\n"
+    "{threshold} # threshold b, each following line is a SV (starting with alpha*y)\n"
 )
 _NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _MOST_DIGITS = 8  # of the number of a feature, SVM^light's own limit
@@ -52,8 +52,9 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
 
     Parameters
     ----------
-    model : RankSVM or RankSVMCV
-        It must be fitted. Only its weights are written: `save_model` keeps everything.
+    model : RankSVM, RankRLS, RLS or their cross-validated forms
+        It must be fitted, with a linear kernel and one output. Only its weights are written, and the intercept of least
+        squares as the threshold: `save_model` keeps everything.
     path : str or path-like
         Where to write; an existing file is replaced once the new one is complete.
     version : str, default="V6.20"
@@ -79,14 +80,18 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
     check_is_fitted(model)
     coef = getattr(model, "coef_", None)
     if coef is None or np.ndim(coef) != 1 or not np.isfinite(coef).all():
-        raise ValueError(f"Only linear models with finite weights can be written for SVM^light, got {model!r}.")
+        raise ValueError(
+            f"Only linear models of one output, with finite weights, can be written for SVM^light, got {model!r}."
+        )
     if len(coef) >= 10**_MOST_DIGITS:
         raise ValueError(f"SVM^light knows features up to number {10**_MOST_DIGITS - 1}, got {len(coef)}.")
     if not re.fullmatch(r"V[\w.]+", version, re.ASCII):
         raise ValueError(f"version must look like 'V6.20', got {version!r}.")
     weights = np.asarray(coef, dtype=np.float64).tolist()
     features = "".join(f"{index}:{weight!r} " for index, weight in enumerate(weights, start=1) if weight)
-    text = f"SVM-light Version {version}\n{_HEADER.format(n_features=len(coef))}1 {features}#\n"
+    threshold = 0.0 - float(getattr(model, "intercept_", 0.0))  # it is subtracted from scores
+    header = _HEADER.format(n_features=len(coef), threshold=threshold or 0)
+    text = f"SVM-light Version {version}\n{header}1 {features}#\n"
     with replace_file(path, compress=False) as handle:
         handle.write(text.encode("ascii"))
 

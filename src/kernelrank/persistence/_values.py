@@ -2,26 +2,37 @@
 
 JSON has strings, numbers, lists, ``true``, ``false`` and ``null``; what else there is becomes an object that names
 its kind: ``{"float": "nan"}``, ``{"numpy": "int64", "value": 3}``, ``{"tuple": [1, 2]}``,
-``{"strings": ["a", "b"]}`` for an array of strings, and ``{"array": "name of a member"}``.
+``{"strings": ["a", "b"]}`` for an array of strings, ``{"array": "name of a member"}``, ``{"sparse": "csr_matrix", ...}``
+with the arrays it consists of, and ``{"kernel": "Gaussian", "parameters": {"gamma": 0.5}}``.
 """
 
 from __future__ import annotations
 
 import math
+from inspect import signature
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank.exceptions import ModelFormatError
+from kernelrank.kernels import Gaussian, Kernel, Linear, NamedKernel, Polynomial, Precomputed, Product, Scaled, Sum
 from kernelrank.persistence._archive import Archive, is_plain
 
-_DEEPEST = 10  # lists in lists: folds of cross-validation need three
+_DEEPEST = 100  # lists in lists: folds of cross-validation need three; a sum of k kernels is nested k - 1 deep
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _SCALARS = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "str"),
 )
+
+# Closed lists: a file can name no other.
+_SPARSE: dict[str, type] = {kind.__name__: kind for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
+_SPARSE_PARTS = ("data", "indices", "indptr")
+_KERNELS: dict[str, type[Kernel]] = {
+    kind.__name__: kind for kind in (Linear, Polynomial, Gaussian, NamedKernel, Precomputed, Sum, Product, Scaled)
+}
 
 
 def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 0) -> Any:
@@ -30,10 +41,10 @@ def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 
     Raises
     ------
     TypeError
-        If it is not data: neither a number, a string, None, an array, nor a list or tuple of these.
+        If it is not data: neither a number, a string, None, an array, a kernel, nor a list or tuple of these.
     """
     if depth > _DEEPEST:
-        raise TypeError(f"lists nested more than {_DEEPEST} deep")
+        raise TypeError(f"nested more than {_DEEPEST} deep")
     kind = type(value)
     if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
         return value
@@ -53,7 +64,22 @@ def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 
         if value.dtype.kind == "O" and value.ndim == 1 and all(type(item) is str for item in value):
             return {"strings": list(value)}
         raise TypeError(f"an array of type {value.dtype} with {value.ndim} dimensions")
+    if kind in _SPARSE.values():
+        return _encode_sparse(value, name, arrays, depth)
+    if kind in _KERNELS.values():
+        parameters = value.get_params(deep=False).items()
+        encoded = {each: encode(item, f"{name}/{each}", arrays, depth + 1) for each, item in parameters}
+        return {"kernel": kind.__name__, "parameters": encoded}
     raise TypeError(f"of type {kind.__name__}")
+
+
+def _encode_sparse(matrix: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int) -> dict[str, Any]:
+    """Express a sparse matrix by its arrays; indices are as narrow as they can be, and nothing unused is kept."""
+    used = slice(0, int(matrix.indptr[-1]))
+    kind = type(matrix)
+    stored = kind((matrix.data[used], matrix.indices[used], matrix.indptr), shape=matrix.shape)
+    parts = {part: encode(getattr(stored, part), f"{name}/{part}", arrays, depth + 1) for part in _SPARSE_PARTS}
+    return {"sparse": kind.__name__, "shape": list(map(int, matrix.shape)), **parts}
 
 
 def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
@@ -65,7 +91,7 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
         If it expresses none.
     """
     if depth > _DEEPEST:
-        raise ModelFormatError(f"its lists are nested more than {_DEEPEST} deep")
+        raise ModelFormatError(f"its values are nested more than {_DEEPEST} deep")
     if isinstance(value, list):
         return [decode(item, archive, depth + 1) for item in value]
     if not isinstance(value, dict):
@@ -83,6 +109,10 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
             return np.array(items, dtype=object)
         case {"array": str(name), **rest} if not rest:
             return archive.read_array(name)
+        case {"sparse": str(kind), "shape": list(shape), **parts} if parts.keys() == set(_SPARSE_PARTS):
+            return _decode_sparse(kind, shape, {part: decode(parts[part], archive, depth + 1) for part in parts})
+        case {"kernel": str(kind), "parameters": dict(parameters), **rest} if not rest:
+            return _decode_kernel(kind, {name: decode(item, archive, depth + 1) for name, item in parameters.items()})
     raise ModelFormatError(f"it has a value of a kind that is not known, named {' and '.join(map(repr, value))}")
 
 
@@ -97,3 +127,43 @@ def _decode_scalar(kind: str, item: Any) -> Any:
         if scalar is not None and type(scalar.item()) is type(item) and (scalar.item() == item or item != item):
             return scalar
     raise ModelFormatError(f"it has a value that is no {kind} of NumPy")
+
+
+def _decode_sparse(kind: str, shape: list[Any], parts: dict[str, Any]) -> Any:
+    """Return a sparse matrix whose indices lie inside it: the compiled code that multiplies it does not look."""
+    if kind not in _SPARSE:
+        raise ModelFormatError(f"it has a sparse matrix of kind {kind!r}, which is not known here")
+    data, indices, indptr = (parts[part] for part in _SPARSE_PARTS)
+    if not (_is_vector(data, "f") and _is_vector(indices, "i") and _is_vector(indptr, "i") and _is_shape(shape)):
+        raise ModelFormatError("it has a sparse matrix that does not consist of numbers and their places")
+    n_major, n_minor = shape if kind.startswith("csr") else reversed(shape)
+    if (
+        len(indptr) != n_major + 1
+        or indptr[0] != 0
+        or (indptr[1:] < indptr[:-1]).any()
+        or not indptr[-1] == len(indices) == len(data)
+        or not (indices.min(initial=0) >= 0 and indices.max(initial=-1) < n_minor)
+    ):
+        raise ModelFormatError(f"it has a sparse matrix of shape {tuple(shape)} with places outside of it")
+    return _SPARSE[kind]((data, indices, indptr), shape=tuple(shape))
+
+
+def _is_vector(value: Any, kind: str) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == kind and value.itemsize >= 4
+
+
+def _is_shape(value: list[Any]) -> bool:
+    return len(value) == 2 and all(type(length) is int and 0 <= length < 2**63 for length in value)
+
+
+def _decode_kernel(kind: str, parameters: dict[str, Any]) -> Kernel:
+    """Return a kernel with the parameters that the file gives, and defaults for others."""
+    if kind not in _KERNELS:
+        raise ModelFormatError(f"it has a kernel {kind!r}, which is not known here")
+    known = signature(_KERNELS[kind]).parameters
+    for unknown in sorted(parameters.keys() - known.keys()):
+        raise ModelFormatError(f"the kernel {kind} has no parameter {unknown!r} here")
+    try:
+        return _KERNELS[kind](**parameters)
+    except TypeError as reason:  # one without a default is missing
+        raise ModelFormatError(f"it has a kernel {kind} that is none ({reason})") from reason
