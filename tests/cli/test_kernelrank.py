@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from kernelrank import RankSVM, RankSVMCV, metrics
-from kernelrank.io import load_svmlight
-from kernelrank.persistence import load_model, save_svmlight_model
+from kernelrank import RLS, RankRLS, RankSVM, RankSVMCV, cli, metrics
+from kernelrank.cli import _data
+from kernelrank.io import dump_svmlight, load_svmlight
+from kernelrank.persistence import load_model, save_model, save_svmlight_model
 
 PROGRAM = [sys.executable, "-c", "import sys; from kernelrank.cli import main; sys.exit(main())"]
 
@@ -154,6 +155,61 @@ def test_cv_without_queries(shell, tmp_path, rng):
     result = shell("cv", path, "--target", "y", "--alphas", "2", "--json").json
     assert result["n_queries"] is None
     assert result["metrics"]["concordance"]["mean"] > 0.9
+
+
+class TestLeastSquares:
+    @pytest.mark.parametrize("kernel", ["linear", "gaussian", "polynomial"])
+    def test_train_and_predict_are_fit_and_predict(self, shell, train, held_out, tmp_path, kernel):
+        options = ("--method", "rankrls", "--kernel", kernel, "--alpha", 0.01, "--ties", "drop", "--jobs", 1)
+        result = shell("train", train.path, "-o", tmp_path / "m", "--json", *options).json
+        assert shell.err == ""
+        assert (result["method"], result["converged"], result["gap"]) == ("rankrls", True, None)
+        data, others = load_svmlight(train.path), load_svmlight(held_out.path)
+        expected = RankRLS(0.01, kernel=kernel, ties="drop").fit(data.X, data.y, qid=data.qid)
+        scores = expected.predict(others.X)
+        assert shell("predict", held_out.path, "-m", tmp_path / "m", "--json").json == {"scores": scores.tolist()}
+        found = shell("evaluate", held_out.path, "-m", tmp_path / "m", "--metric", "concordance", "--json").json
+        concordance = metrics.concordance_index(others.y, scores, qid=others.qid)
+        assert found["metrics"]["concordance"]["mean"] == pytest.approx(concordance)
+        text = shell("train", train.path, "-o", tmp_path / "m", *options).out
+        assert "iterations  1" in text
+        assert "gap" not in text
+
+    def test_what_is_not_given_is_up_to_the_estimator(self, shell, train, tmp_path):
+        shell("train", train.path, "-o", tmp_path / "m", "--method", "rankrls")
+        assert load_model(tmp_path / "m").get_params() == RankRLS().get_params()
+        shell("train", train.path, "-o", tmp_path / "m")
+        assert load_model(tmp_path / "m").get_params() == RankSVM().get_params()
+
+    def test_options_of_the_other_method_are_refused(self, shell, train, tmp_path):
+        command = ("train", train.path, "-o", tmp_path / "m")
+        for option in (("--loss", "hinge"), ("--positive",)):
+            shell(*command, "--method", "rankrls", *option).assert_refused(f"{option[0]} is for --method ranksvm")
+        for option in (("--kernel", "linear"), ("--ties", "drop")):
+            shell(*command, *option).assert_refused(f"{option[0]} is for --method rankrls")
+        shell(*command, "--method", "rankrls", "--kernel", "precomputed").assert_refused("precomputed")
+        assert not (tmp_path / "m").exists()
+
+    def test_rows_are_as_dense_as_those_of_the_model(self, shell, tmp_path, rng, monkeypatch):
+        """Some kernels take no sparse rows."""
+        monkeypatch.setattr(_data, "_DENSE_AT_ONCE", 50)
+        X = rng.uniform(size=(25, 3))
+        path, scores = tmp_path / "rows.txt", tmp_path / "scores.txt"
+        for kernel, rows in (("additive_chi2", X), ("precomputed", X @ X.T)):
+            model = RankRLS(kernel=kernel).fit(rows, X[:, 0])
+            save_model(model, tmp_path / "m")
+            dump_svmlight(rows, X[:, 0], path)
+            for program, command in (
+                (cli.main, ("predict", path, "-m", tmp_path / "m", "-o", scores)),
+                (cli.classify, (path, tmp_path / "m", scores)),
+            ):
+                assert shell(*command, program=program).code == 0
+                np.testing.assert_allclose(np.loadtxt(scores), model.predict(rows), rtol=1e-12)
+
+    def test_one_output_only(self, shell, train, tmp_path):
+        save_model(RLS().fit(train.X, np.stack([train.y, -train.y], axis=1)), tmp_path / "m")
+        shell("predict", train.path, "-m", tmp_path / "m").assert_refused("several outputs")
+        shell("evaluate", train.path, "-m", tmp_path / "m").assert_refused("several outputs")
 
 
 class TestTables:

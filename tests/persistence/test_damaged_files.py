@@ -170,7 +170,9 @@ def test_documents_mutated_as_text(path):
         assert loaded is None or usable(loaded)
 
 
-def test_arrays_mutated_as_bytes(path):
+@pytest.mark.parametrize("model", [small_model(), *small_models()[3:]], ids=lambda model: type(model).__name__)
+def test_arrays_mutated_as_bytes(path, model):
+    save_model(model, path)
     document, members = unpack(path)
     rng = np.random.default_rng(0)
     for _ in range(700):

@@ -232,10 +232,16 @@ def refused(path, document, members, message):
             {"kernel": "Gaussian", "parameters": {"width": 1}},
             "Gaussian has no parameter 'width' here; kernelrank '9.9.9'",
         ),
-        ({"kernel": "Sum", "parameters": {"left": {"kernel": "Linear", "parameters": {}}}}, "a kernel Sum that is none"),
+        (
+            {"kernel": "Sum", "parameters": {"left": {"kernel": "Linear", "parameters": {}}}},
+            "a kernel Sum that is none",
+        ),
         ({"kernel": "Gaussian", "parameters": []}, "a value of a kind that is not known"),
         ({"kernel": "Gaussian", "parameters": {}, "more": 1}, "a value of a kind that is not known"),
-        ({"kernel": "Gaussian", "parameters": {"gamma": -1.0}}, "kernel .* cannot be computed .*gamma must be a positive"),
+        (
+            {"kernel": "Gaussian", "parameters": {"gamma": -1.0}},
+            "kernel .* cannot be computed .*gamma must be a positive",
+        ),
         ({"kernel": "Polynomial", "parameters": {"degree": 0.5}}, "cannot be computed .*degree must be"),
         ({"kernel": "Polynomial", "parameters": {"coef0": "x"}}, "cannot be computed"),
         ({"kernel": "Scaled", "parameters": {"kernel": "linear", "factor": 1.0}}, "cannot be computed"),
@@ -336,7 +342,7 @@ def test_what_could_not_be_loaded_is_not_saved(path, rng):
     X, y = data(rng)
     model = RankRLS(kernel="gaussian").fit(X, y)
     model.kernel_.gamma = -1.0
-    with pytest.raises(ValueError, match="changed since it was fitted: its kernel .* cannot be computed"):
+    with pytest.raises(ValueError, match=r"changed since it was fitted: its kernel .* cannot be computed"):
         save_model(model, path)
     model.kernel_.gamma, model.basis_ = 1.0, X[1:]
     with pytest.raises(ValueError, match=r"basis_ has shape \(59, 3\), but n_basis is 60"):

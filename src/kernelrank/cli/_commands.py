@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank import RankSVM, RankSVMCV
+from kernelrank import RankRLS, RankSVM, RankSVMCV
 from kernelrank._validation import encode_queries
-from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores
+from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores, score_rows
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._metrics import Metric, choose_metrics, name_choice
 from kernelrank.cli._output import print_json, print_record, print_table
@@ -26,20 +26,26 @@ from kernelrank.persistence import save_model
 
 Vector = NDArray[np.float64]
 
+# Options that a method takes, by the names of the command line and of the estimators.
+_OF_BOTH = {"query_weighting": "query_weighting", "tol": "tol", "max_iter": "max_iter"}
+_OF_RANK_SVM = {**_OF_BOTH, "loss": "loss", "positive": "positive", "jobs": "n_jobs"}
+_OF_RANK_RLS = {**_OF_BOTH, "kernel": "kernel", "ties": "ties"}
+
 
 def train(args: argparse.Namespace) -> int:
     """Train a model and save it."""
     check_target(args.output)
+    model = _make_model(args)
     data = read_data(args)
-    model = RankSVM(args.alpha, **_training_options(args))
     seconds, converged = fit_with_progress(model, data, shown=not args.quiet)
     _save(model, data, args)
     result = {
         **_describe(data),
-        "n_pairs" if data.weight is None else "weight_of_pairs": model.n_pairs_,
+        "method": args.method,
+        "n_pairs" if data.weight is None else "weight_of_pairs": getattr(model, "n_pairs_", None),
         "alpha": model.alpha,
-        "objective": model.objective_,
-        "gap": model.gap_,
+        "objective": getattr(model, "objective_", None),  # a closed form has no certificate
+        "gap": getattr(model, "gap_", None),
         "converged": converged,
         "iterations": model.n_iter_,
         "seconds": round(seconds, 3),
@@ -57,7 +63,7 @@ def predict(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the model was trained with queries")  # a score needs none
         data = read_data(args, model, target=False)
-    write_scores(args.output, model.predict(data.X), as_json=args.json)
+    write_scores(args.output, score_rows(model, data.X), as_json=args.json)
     return 0
 
 
@@ -68,7 +74,7 @@ def evaluate(args: argparse.Namespace) -> int:
     model = None if args.model is None else read_model(args.model)
     data = read_data(args, model, features=model is not None)
     y = data.utilities()
-    scores = read_scores(args.scores, data.n_rows) if model is None else model.predict(data.X)
+    scores = read_scores(args.scores, data.n_rows) if model is None else score_rows(model, data.X)
     chosen = choose_metrics(args.metric, y)
     values = {metric.name: metric.per_query(y, scores, data.qid, data.weight) for metric in chosen}
     result: dict[str, Any] = {**_describe(data), "metrics": {name: _summary(each) for name, each in values.items()}}
@@ -104,7 +110,7 @@ def cv(args: argparse.Namespace) -> int:
             scoring=scores,
             random_state=args.seed,
             verbose=progress,
-            **_training_options(args),
+            **_options(args, _OF_RANK_SVM),
         )
         model.fit(data.X, y, qid=data.qid, sample_weight=data.weight)
     model.set_params(scoring=args.select, verbose=0)
@@ -137,13 +143,15 @@ def demo(args: argparse.Namespace) -> int:
     return run(Path(args.folder))
 
 
-def fit_with_progress(model: RankSVM, data: Data, shown: bool) -> tuple[float, bool]:
+def fit_with_progress(model: RankSVM | RankRLS, data: Data, shown: bool) -> tuple[float, bool]:
     """Fit a model; return how long it took, and whether it has converged."""
     began = time.perf_counter()
     with FitProgress(model.tol, shown) as progress, _Convergence() as convergence:
-        model.set_params(verbose=progress)
+        if isinstance(model, RankSVM):
+            model.set_params(verbose=progress)
         model.fit(data.X, data.utilities(), qid=data.qid, sample_weight=data.weight)
-        model.set_params(verbose=0)
+        if isinstance(model, RankSVM):
+            model.set_params(verbose=0)
     return time.perf_counter() - began, convergence.reached
 
 
@@ -197,15 +205,23 @@ class _Convergence:
         self._catch.__exit__(*error)
 
 
-def _training_options(args: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "loss": args.loss,
-        "query_weighting": args.query_weighting,
-        "positive": args.positive,
-        "tol": args.tol,
-        "max_iter": args.max_iter,
-        "n_jobs": args.jobs,
-    }
+def _make_model(args: argparse.Namespace) -> RankSVM | RankRLS:
+    if args.method == "ranksvm":
+        _refuse(args, "rankrls", _OF_RANK_RLS.keys() - _OF_RANK_SVM.keys())
+        return RankSVM(args.alpha, **_options(args, _OF_RANK_SVM))
+    _refuse(args, "ranksvm", _OF_RANK_SVM.keys() - _OF_RANK_RLS.keys() - {"jobs"})  # files are read with jobs
+    return RankRLS(args.alpha, **_options(args, _OF_RANK_RLS))
+
+
+def _refuse(args: argparse.Namespace, method: str, names: set[str]) -> None:
+    for name in sorted(names):
+        if getattr(args, name) is not None:
+            raise ValueError(f"--{name} is for --method {method}.")
+
+
+def _options(args: argparse.Namespace, names: dict[str, str]) -> dict[str, Any]:
+    """Return the options that were given; an estimator has defaults for the others."""
+    return {ours: getattr(args, name) for name, ours in names.items() if getattr(args, name) is not None}
 
 
 def _alphas(text: str) -> int | list[float]:
@@ -215,7 +231,7 @@ def _alphas(text: str) -> int | list[float]:
         raise ValueError(f"--alphas wants how many, or numbers with commas between, got {text!r}.") from None
 
 
-def _save(model: RankSVM | RankSVMCV, data: Data, args: argparse.Namespace) -> None:
+def _save(model: RankSVM | RankRLS | RankSVMCV, data: Data, args: argparse.Namespace) -> None:
     if not hasattr(model, "feature_names_in_"):
         model.zero_based_ = args.zero_based  # how the features of other files are to be counted
     save_model(model, args.output)

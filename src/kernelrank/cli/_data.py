@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank.exceptions import DataFormatError, ModelFormatError
@@ -22,6 +23,7 @@ Kind: TypeAlias = Literal["svmlight", "csv", "parquet"]
 
 _OF_ZIP, _OF_SVMLIGHT = b"PK", b"SVM-light"
 _MOST_NAMES = 12
+_DENSE_AT_ONCE = 1 << 24  # elements
 _TABLES: dict[str, Kind] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
 
@@ -91,9 +93,7 @@ def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
     if model is not None:
         beyond = X.shape[1] - model.n_features_in_
         if beyond > 0:
-            warnings.warn(
-                f"{args.data} has {beyond} more features than the model; it has no weight for them", stacklevel=1
-            )
+            warnings.warn(f"{args.data} has {beyond} more features than the model, which leaves them out", stacklevel=1)
         X = fit_columns(X, model.n_features_in_)
     return Data(X, rows.y, rows.qid, None)
 
@@ -151,10 +151,24 @@ def read_model(path: str) -> Any:
     with open(path, "rb") as file:
         beginning = file.read(len(_OF_SVMLIGHT))
     if beginning.startswith(_OF_ZIP):
-        return load_model(path)
+        model = load_model(path)
+        if not getattr(model, "_single", True):
+            raise ValueError(f"{path}: the model scores several outputs; there is room for one here. Use it in Python.")
+        return model
     if beginning == _OF_SVMLIGHT:
         return load_svmlight_model(path)
     raise ModelFormatError(f"{path}: this is neither a model of kernelrank nor one of SVM^light or SVM^rank.")
+
+
+def score_rows(model: Any, X: Any) -> NDArray[np.float64]:
+    """Score rows of a file; a model that compares them with dense rows gets dense rows, some at a time."""
+    basis: Any = getattr(model, "basis_", X)
+    if sp.issparse(basis) or not sp.issparse(X):
+        scores: NDArray[np.float64] = model.predict(X)
+        return scores
+    size = max(1, _DENSE_AT_ONCE // max(1, X.shape[1]))
+    blocks = (X[start : start + size].toarray() for start in range(0, X.shape[0], size))
+    return np.concatenate([model.predict(block) for block in blocks])
 
 
 def check_target(path: str | None) -> None:

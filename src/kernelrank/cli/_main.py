@@ -20,6 +20,7 @@ _TRAIN_EXAMPLE = """\
 example:
   kernelrank train train.txt -o model.kr --alpha 1e-3
   kernelrank train houses.csv --target price --qid district -o model.kr
+  kernelrank train train.txt -o model.kr --method rankrls --kernel gaussian
 """
 _PREDICT_EXAMPLE = """\
 example:
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kernelrank",
-        description="Learn to rank from the command line: RankSVM with a certificate.",
+        description="Learn to rank from the command line: RankSVM with a certificate, RankRLS in closed form.",
         epilog="exit codes: 0 done, 1 not converged (with --strict), 2 a mistake in the call or the data, 3 a bug",
     )
     parser.add_argument("--version", action=_Version)
@@ -72,6 +73,11 @@ def _parser() -> argparse.ArgumentParser:
     train = add("train", "train a model and save it", _TRAIN_EXAMPLE, _DATA_HELP)
     _add_data(train)
     train.add_argument("--alpha", type=float, default=1e-3, help="weight of the squared norm (default: %(default)g)")
+    train.add_argument("--method", choices=("ranksvm", "rankrls"), default="ranksvm", help="default: %(default)s")
+    train.add_argument(
+        "--kernel", choices=("linear", "gaussian", "polynomial"), help="of rankrls (default: linear); ranksvm is linear"
+    )
+    train.add_argument("--ties", choices=("keep", "drop"), help="pairs of equal utilities, of rankrls (default: keep)")
     _add_training(train)
     train.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to save the model to")
 
@@ -140,18 +146,18 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_training(parser: argparse.ArgumentParser) -> None:
+    """Add what an estimator is told; what is not given is up to the estimator."""
     group = parser.add_argument_group("training")
-    group.add_argument("--loss", choices=("hinge", "squared_hinge"), default="hinge", help="default: %(default)s")
+    group.add_argument("--loss", choices=("hinge", "squared_hinge"), help="of ranksvm (default: hinge)")
+    group.add_argument("--positive", action="store_true", default=None, help="no negative weights, of ranksvm")
+    group.add_argument("--query-weighting", choices=("query", "pair"), help="what counts the same (default: query)")
     group.add_argument(
-        "--query-weighting",
-        choices=("query", "pair"),
-        default="query",
-        help="what counts the same (default: %(default)s)",
+        "--tol",
+        type=float,
+        help="certified gap to reach (default: 0.001); of rankrls, where it iterates, the residual (default: 1e-06)",
     )
-    group.add_argument("--positive", action="store_true", help="no negative weights")
-    group.add_argument("--tol", type=float, default=1e-3, help="certified gap to reach (default: %(default)g)")
-    group.add_argument("--max-iter", type=int, default=1000, help="iterations at most (default: %(default)s)")
-    group.add_argument("--jobs", type=int, default=None, metavar="N", help="threads; -1 for all cores (default: 1)")
+    group.add_argument("--max-iter", type=int, help="iterations at most (default: 1000)")
+    group.add_argument("--jobs", type=int, metavar="N", help="threads; -1 for all cores (default: 1)")
     group.add_argument(
         "--strict", action="store_true", help="exit with 1 if tol is not reached; the model is written all the same"
     )

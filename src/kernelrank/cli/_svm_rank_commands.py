@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernelrank import RankSVM
 from kernelrank.cli._commands import fit_with_progress, write_scores
-from kernelrank.cli._data import Data, check_target, fit_columns, read_model
+from kernelrank.cli._data import Data, check_target, fit_columns, read_model, score_rows
 from kernelrank.io import SvmlightData, load_svmlight
 from kernelrank.pairs import UtilityPairs
 from kernelrank.persistence import save_svmlight_model
@@ -65,7 +65,7 @@ def classify(args: argparse.Namespace) -> int:
     model = read_model(args.model)
     rows = load_svmlight(args.test, zero_based=False)
     began = time.process_time()
-    scores = model.predict(fit_columns(rows.X, model.n_features_in_))
+    scores = score_rows(model, fit_columns(rows.X, model.n_features_in_))
     say(f"Runtime (without IO) in cpu-seconds: {time.process_time() - began:.2f}")
     swapped, shares = _swapped(rows, scores)
     correct = int((shares == 0).sum())

@@ -41,7 +41,7 @@ _PRIVATE = ("_fitted_with_queries", "_single")
 
 # What is known about attributes, where they are there: the type of a value, or that of an array and its lengths. The
 # axis n_outputs is missing in a model of one output.
-_SCALARS: dict[str, type] = {
+_TYPES: dict[str, type] = {
     "n_features_in_": Integral,
     "n_iter_": Integral,
     "n_pairs_": Real,
@@ -69,7 +69,7 @@ _SPARSE = ("basis_",)  # what may be a sparse matrix as well
 _REMEDIES = {
     "parameter": "Set it to one of these before saving, such as model.set_params({}=None).",
     "attribute": "Delete it (del model.{}), or give it a name that does not end in an underscore.",
-    "kernel": "Fit with a kernel of kernelrank.kernels, or with kernel=\"precomputed\"; or pickle the model.",
+    "kernel": 'Fit with a kernel of kernelrank.kernels, or with kernel="precomputed"; or pickle the model.',
 }
 
 
@@ -267,7 +267,7 @@ def _check_fitted(kind: type, fitted: dict[str, Any]) -> None:
     for name in _needed(kind, fitted):
         if name not in fitted:
             raise ModelFormatError(f"the attribute {name} is missing")
-    for name, of in _SCALARS.items():
+    for name, of in _TYPES.items():
         value = fitted.get(name)
         if name in fitted and (not isinstance(value, of) or isinstance(value, bool) != (of is bool)):
             raise ModelFormatError(f"{name} is of type {type(value).__name__}, which is no {of.__name__}")

@@ -2,8 +2,8 @@
 
 JSON has strings, numbers, lists, ``true``, ``false`` and ``null``; what else there is becomes an object that names
 its kind: ``{"float": "nan"}``, ``{"numpy": "int64", "value": 3}``, ``{"tuple": [1, 2]}``,
-``{"strings": ["a", "b"]}`` for an array of strings, ``{"array": "name of a member"}``, ``{"sparse": "csr_matrix", ...}``
-with the arrays it consists of, and ``{"kernel": "Gaussian", "parameters": {"gamma": 0.5}}``.
+``{"strings": ["a", "b"]}`` for an array of strings, ``{"array": "name of a member"}``, a sparse matrix by its arrays,
+``{"sparse": "csr_matrix", ...}``, and ``{"kernel": "Gaussian", "parameters": {"gamma": 0.5}}``.
 """
 
 from __future__ import annotations
