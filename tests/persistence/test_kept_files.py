@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from keep_files import DATA, models, read_scores
 
 import kernelrank
-from kernelrank import RankSVM, RankSVMCV
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.persistence import load_model
 
 FILES = sorted(DATA.glob("*/*.kernelrank"))
@@ -49,3 +50,24 @@ def test_what_version_0_1_0_wrote():
     assert validated.scores_.shape == (3, 2)
     best = list(validated.alphas_).index(validated.alpha_)
     np.testing.assert_array_equal(validated.coef_path_[best], validated.coef_)
+
+
+def test_what_version_0_1_0_wrote_of_least_squares():
+    ranking, pairs, sparse, validated, precomputed = (
+        load_model(DATA / "0.1.0" / f"{name}.kernelrank")
+        for name in ("least_squares_ranking", "least_squares_of_pairs", "sparse_basis", "leave_pair_out", "precomputed")
+    )
+    assert (type(ranking), ranking.alpha, ranking.ties, ranking._fitted_with_queries) == (RankRLS, 0.01, "drop", True)
+    assert list(ranking.feature_names_in_) == ["age", "größe", "price in €", "x 4"]
+    assert not hasattr(ranking, "basis_")
+    assert pairs.kernel_.get_params() == {"degree": 3, "coef0": 1.0, "gamma": 0.1}
+    assert pairs.basis_.shape == (9, 4)
+    assert type(sparse) is RLS
+    assert sp.issparse(sparse.basis_)
+    assert sparse.dual_coef_.shape == (80, 2)
+    assert repr(sparse.kernel_.left) == "Product(left=Scaled(factor=0.5, kernel=Linear()), right=Linear())"
+    assert (type(sparse.kernel_.right.gamma), sparse.kernel_.right.gamma) == (np.float64, 0.3)
+    assert (type(validated), validated.kernel, validated.scores_.shape) == (RankRLSCV, "gaussian", (3, 1))
+    assert validated.alpha_ in validated.alphas_
+    assert (type(precomputed), precomputed.kernel, precomputed.cv) == (RLSCV, "precomputed", 4)
+    assert precomputed.n_features_in_ == 10
