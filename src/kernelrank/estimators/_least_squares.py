@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from copy import copy
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
@@ -11,37 +12,44 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_array, check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._memory import require_memory
 from kernelrank._validation import check_vector, check_weights, encode_queries
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import Predictor
-from kernelrank.exceptions import ConvergenceWarning
-from kernelrank.kernels import Kernel, Linear, make_kernel
-from kernelrank.pairs import (
-    DenseLaplacian,
-    GraphLaplacian,
-    PairLaplacian,
-)
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+from kernelrank.features import whitening
+from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
+from kernelrank.losses import PairwiseSquares
+from kernelrank.pairs import GraphLaplacian
 from kernelrank.solvers import ConjugateGradients, LeastSquares, make_products
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 _DENSE_ELEMENTS = 1 << 24  # of a sparse matrix that is made dense: 128 MiB
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
+_FITTED = ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "_whitening")
 
 
 class Problem(NamedTuple):
     """What a shortcut needs of the training data."""
 
     solver: LeastSquares | ConjugateGradients
+    loss: PairwiseSquares
+    part: Callable[[Rows], PairwiseSquares]  # the loss of some rows
     y: Array
     queries: NDArray[np.int32] | None
-    shares: Array  # of each query in the normaliser
-    obstacle: str | None = None  # where held-out predictions have no closed form
-    has_level: bool = True  # of one ranking, whose utilities are known
+    obstacle: str | None  # to held-out predictions of one ranking
+    has_level: bool  # of one ranking, whose utilities are known
+    weights: Array | None
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """Query of each row, also if there is only one."""
+        return np.zeros(len(self.y), np.int32) if self.queries is None else self.queries
 
 
 class LeastSquaresEstimator(Predictor):
@@ -49,9 +57,11 @@ class LeastSquaresEstimator(Predictor):
 
     alpha: float
     kernel: Any
+    n_basis: int | None
     solver: Literal["auto", "direct", "cg"]
     tol: float
     max_iter: int
+    random_state: Any
     _fitted_with_queries: bool
     _single: bool
     _training: Problem | None
@@ -69,41 +79,70 @@ class LeastSquaresEstimator(Predictor):
         targets, single = check_targets(y, m)
         weights = check_weights(sample_weight, m)
         queries, _ = encode_queries(qid, m)
-        kernel = make_kernel(self.kernel).resolve(X)
-        problem = self._compose(X, kernel, targets, queries, weights)
-        return self._train(X, kernel, problem, noted, single, qid is not None, weights)
+        loss_of, obstacle = self._loss_function(), self._obstacle(weights)
+
+        def part(rows: Any) -> PairwiseSquares:
+            codes = np.zeros(m, np.int32) if queries is None else queries
+            w = np.ones(m) if weights is None else weights
+            _, renumbered = np.unique(codes[rows], return_inverse=True)
+            return loss_of(targets[rows], renumbered, w[rows])
+
+        def problem(solver: Any, loss: PairwiseSquares) -> Problem:
+            return Problem(solver, loss, part, targets, queries, obstacle, self._has_level(), weights)
+
+        return self._train(X, part(slice(None)), queries, problem, noted, single)
 
     def _train(
         self,
         X: Any,
-        kernel: Kernel,
-        problem: Problem,
+        loss: PairwiseSquares,
+        queries: NDArray[np.int32] | None,
+        problem: Callable[[Any, PairwiseSquares], Problem],
         noted: dict[str, Any],
         single: bool,
-        with_queries: bool,
-        weights: Array | None,
     ) -> Self:
+        if len(loss.weights) == 0:
+            raise NoComparablePairsError(f"There is no pair to learn from (n_samples = {X.shape[0]}).")
         fitter = copy(self)  # an earlier fit stays until this one has succeeded
-        for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_"):
+        for name in _FITTED:
             fitter.__dict__.pop(name, None)
-        fitter.__dict__.update(noted, kernel_=kernel)
-        fitter._single, fitter._fitted_with_queries, fitter._training = single, with_queries, problem
-        fitter._store_solution(X, problem, fitter._solve(problem, fitter._choose_alpha()), weights)
+        fitter.__dict__.update(noted, kernel_=make_kernel(self.kernel).resolve(X))
+        fitter._single, fitter._fitted_with_queries = single, queries is not None
+        if self._wants_gradients(X, fitter.kernel_):
+            check_positive(self, "tol")
+            check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+            solver: Any = ConjugateGradients(make_products(X, queries=queries), loss)
+        else:
+            solver, loss = fitter._decompose(X, loss, queries)
+        fitter._training = problem(solver, loss)
+        fitter._store_solution(X, fitter._training, fitter._solve(solver, fitter._choose_alpha()))
         self.__dict__ = fitter.__dict__
         return self
 
-    def _solve(self, problem: Problem, alpha: float) -> Array:
-        if isinstance(problem.solver, LeastSquares):
+    @abstractmethod
+    def _loss_function(self) -> Callable[[Array, NDArray[np.integer], Array], PairwiseSquares]:
+        """Return what makes a loss of targets, queries 0, 1, ... and weights; parameters are checked."""
+
+    @abstractmethod
+    def _obstacle(self, weights: Array | None) -> str | None:
+        """Say why held-out predictions of one ranking have no closed form, if they have none."""
+
+    def _has_level(self) -> bool:
+        """Whether predictions of one ranking are on the level of its targets."""
+        return True
+
+    def _solve(self, solver: LeastSquares | ConjugateGradients, alpha: float) -> Array:
+        if isinstance(solver, LeastSquares):
             self.n_iter_ = 1
-            return problem.solver.solve(alpha)
-        found = problem.solver.solve(alpha, tol=self.tol, max_iter=self.max_iter)
+            return solver.solve(alpha)
+        found = solver.solve(alpha, tol=self.tol, max_iter=self.max_iter)
         self.n_iter_ = found.n_iter
         if found.residual > self.tol:
             warnings.warn(
                 f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and it"
                 f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return found.weights
 
@@ -111,71 +150,69 @@ class LeastSquaresEstimator(Predictor):
         check_positive(self, "alpha")
         return float(self.alpha)
 
-    def _store_solution(self, X: Any, problem: Problem, solution: Array, weights: Array | None) -> None:
+    def _store_solution(self, X: Any, problem: Problem, solution: Array) -> None:
+        found = self._coefficients(solution)
         if isinstance(self.kernel_, Linear):
-            self.coef_ = solution[:, 0] if self._single else solution.T.copy()
+            self.coef_ = found[:, 0] if self._single else found.T.copy()
         else:
-            self.dual_coef_ = solution[:, 0] if self._single else solution
-            self.basis_ = X
+            self.dual_coef_ = found[:, 0] if self._single else found
         level = np.zeros(problem.y.shape[1])
         if problem.queries is None and problem.has_level:
             solver = problem.solver
             fitted = solver.fitted(solution) if isinstance(solver, LeastSquares) else np.asarray(X @ solution)
-            level = np.average(problem.y - fitted, axis=0, weights=weights)
+            level = np.average(problem.y - fitted, axis=0, weights=problem.weights)
         self.intercept_ = float(level[0]) if self._single else level
 
-    def _make_problem(
-        self,
-        X: Any,
-        kernel: Kernel,
-        y: Array,
-        laplacian: PairLaplacian,
-        root: Array,
-        queries: NDArray[np.int32] | None,
-        shares: Array,
-        weights: Array | None,
-    ) -> Problem:
-        solver: LeastSquares | ConjugateGradients
-        if self._wants_gradients(X, kernel):
-            contrasts = (root**2)[:, None] * laplacian.project(y - y.mean(axis=0))
-            solver = self._iterate(X, laplacian, root, laplacian.lift(contrasts), queries)
-        else:
-            solver = self._decompose(X, kernel, laplacian, root, y, queries)
-        obstacle = None if weights is None else "with sample_weight"
-        return Problem(solver, y, queries, shares, obstacle)
+    def _coefficients(self, solution: Array) -> Array:
+        """Turn weights of the features that were learnt from into those of `coef_` or `dual_coef_`."""
+        if self.n_basis is None:
+            return solution
+        dual = self._whitening @ solution
+        return np.asarray(self.basis_.T @ dual) if isinstance(self.kernel_, Linear) else dual
 
     def _wants_gradients(self, X: Any, kernel: Kernel) -> bool:
         check_choices(self, solver=("auto", "direct", "cg"))
-        (m, n), linear = X.shape, isinstance(kernel, Linear)
-        if self.solver == "cg" and not linear:
-            raise ValueError('solver="cg" is for the linear kernel; other kernels have solver="direct".')
-        return self.solver == "cg" or (self.solver == "auto" and linear and sp.issparse(X) and m * n > _DENSE_ELEMENTS)
-
-    def _iterate(
-        self, X: Any, laplacian: PairLaplacian | GraphLaplacian, root: Array, pulls: Array, queries: Any
-    ) -> ConjugateGradients:
-        check_positive(self, "tol")
-        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-        return ConjugateGradients(make_products(X, queries=queries), laplacian, root, pulls)
+        (m, n), possible = X.shape, isinstance(kernel, Linear) and self.n_basis is None
+        if self.solver == "cg" and not possible:
+            raise ValueError('solver="cg" is for the linear kernel without n_basis; others have solver="direct".')
+        return self.solver == "cg" or (
+            self.solver == "auto" and possible and sp.issparse(X) and m * n > _DENSE_ELEMENTS
+        )
 
     def _decompose(
-        self, X: Any, kernel: Kernel, laplacian: PairLaplacian | DenseLaplacian, root: Array, y: Array, queries: Any
-    ) -> LeastSquares:
-        m, n = X.shape
+        self, X: Any, loss: PairwiseSquares, queries: NDArray[np.int32] | None
+    ) -> tuple[LeastSquares, PairwiseSquares]:
+        m = X.shape[0]
         codes = np.zeros(m, np.int32) if queries is None else queries
-        if isinstance(kernel, Linear):
-            require_matrices(m, n, "The features as a dense matrix")
-            rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        if isinstance(loss.laplacian, GraphLaplacian):
+            require_matrices(m, m, "The graph of the pairs as a dense matrix")
+            loss = loss.diagonalised(codes)
+        if isinstance(self.kernel_, Linear) or self.n_basis is not None:
+            rows = self._explicit_features(X)
             offset = rows.mean(axis=0)
-            return LeastSquares(laplacian, root, y, codes, rows=rows - offset, offset=offset)
+            return LeastSquares(loss, codes, rows=rows - offset, offset=offset), loss
         require_matrices(m, m, "The kernel matrix")
-        return LeastSquares(laplacian, root, y, codes, matrix=kernel(X))
+        if not isinstance(self.kernel_, Precomputed):
+            self.basis_ = X.copy()  # what is done to X later must not change predictions
+        return LeastSquares(loss, codes, matrix=self.kernel_(X)), loss
 
-    @abstractmethod
-    def _compose(
-        self, X: Any, kernel: Kernel, y: Array, queries: NDArray[np.int32] | None, weights: Array | None
-    ) -> Problem:
-        """Put the problem together."""
+    def _explicit_features(self, X: Any) -> Array:
+        """Return rows of which a linear function is learnt: X, or what a few of its rows span with the kernel."""
+        m, n = X.shape
+        if self.n_basis is None:
+            require_matrices(m, n, "The features as a dense matrix")
+            return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        check_scalar(self.n_basis, "n_basis", Integral, min_val=1)
+        if self.n_basis > m:
+            raise ValueError(f"n_basis is {self.n_basis}, but there are {m} rows.")
+        if isinstance(self.kernel_, Precomputed):
+            raise ValueError('n_basis needs rows, of which it picks some: kernel="precomputed" has none.')
+        require_matrices(m, self.n_basis, "The kernel matrix of the rows and the basis")
+        rows = check_random_state(self.random_state).choice(m, self.n_basis, replace=False)
+        self.basis_indices_ = np.sort(rows)
+        self.basis_ = X[self.basis_indices_]
+        self._whitening = whitening(self.kernel_(self.basis_))
+        return np.asarray(self.kernel_(X, self.basis_) @ self._whitening)
 
     def _evaluate(self, X: Any) -> Array:
         if isinstance(self.kernel_, Linear):
@@ -186,9 +223,10 @@ class LeastSquaresEstimator(Predictor):
 
     def _kernel_predictions(self, X: Any, weights: Array) -> Array:
         """Kernel of X and the basis, times weights, without the whole matrix in memory."""
-        size = max(1, _PREDICTED_AT_ONCE // max(1, self.basis_.shape[0]))
+        basis = getattr(self, "basis_", None)  # none if the matrix is given
+        size = max(1, _PREDICTED_AT_ONCE // max(1, len(weights)))
         blocks = (X[start : start + size] for start in range(0, X.shape[0], size))
-        return np.concatenate([self.kernel_(block, self.basis_) @ weights for block in blocks])
+        return np.concatenate([self.kernel_(block, basis) @ weights for block in blocks])
 
     def path(self, alphas: ArrayLike) -> Array:
         """Find the solutions for other alphas, from one decomposition of the training data.
@@ -207,7 +245,8 @@ class LeastSquaresEstimator(Predictor):
         if (alphas <= 0).any():
             raise ValueError("alphas must be positive.")
         solutions = self._decomposable(self._problem()).path(alphas)
-        return solutions[:, :, 0] if self._single else solutions
+        found = np.stack([self._coefficients(solution) for solution in solutions])
+        return found[:, :, 0] if self._single else found
 
     def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
         """Predict rows as the model of the other rows would, without fitting it.
@@ -228,40 +267,30 @@ class LeastSquaresEstimator(Predictor):
         list of ndarray
             One a fold, in the order of its rows.
         """
-        problem, alpha = self._unweighted_problem("hold_out"), self._alpha(alpha)
+        problem, alpha = self._problem(), self._alpha(alpha)
+        solver = self._decomposable(problem)
         masks = [_as_rows(fold, len(problem.y)) for fold in folds]
         if problem.queries is None:
-            ranking = self._decomposable(problem).one_ranking
+            self._require_closed_form(problem, "hold_out")
+            ranking = solver.one_ranking(problem.y)
             found = [ranking.predict(self._check_fold(rows, problem), alpha) for rows in masks]
         else:
-            found = self._hold_out_queries(problem, masks, alpha)
+            found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in masks]
         return [each[:, 0] if self._single else each for each in found]
 
-    def _hold_out_queries(self, problem: Problem, folds: list[NDArray[np.intp]], alpha: float) -> list[Array]:
-        queries = problem.queries
-        assert queries is not None
-        sizes, solver = np.bincount(queries), self._decomposable(problem)
-        holder = solver.whole_queries
-        found = []
-        for rows in folds:
-            held_out = np.unique(queries[rows])
-            if len(np.unique(rows)) != sizes[held_out].sum():
-                raise ValueError("A fold must hold whole queries: there is no closed form for parts of them. Refit.")
-            remaining = 1.0 - problem.shares[held_out].sum()
-            if remaining <= 0:
-                raise ValueError("A fold must leave a query with a pair to learn from.")
-            contrasts, residuals, levels = holder.residuals(held_out.tolist(), alpha * remaining)
-            fitted = np.zeros_like(holder.u)
-            fitted[contrasts] = holder.u[contrasts] - residuals
-            centred = solver.centred_predictions(fitted)
-            level_of = np.zeros((len(sizes), problem.y.shape[1]))
-            level_of[held_out] = levels
-            found.append((centred + level_of[queries])[rows])
-        return found
+    def _hold_out_rows(self, problem: Problem, solver: LeastSquares, rows: Rows, alpha: float) -> Array:
+        """Hold out rows of a few queries: all of each, or some."""
+        _check_once(rows)
+        touched = np.unique(problem.codes[rows])
+        rest = np.setdiff1d(np.flatnonzero(np.isin(problem.codes, touched)), rows)
+        left, before = problem.part(rest) if len(rest) else None, problem.loss.importance
+        remaining = 1.0 + ((left.total if left else 0.0) - before[touched].sum()) / before.sum()
+        if remaining <= len(before) * np.finfo(np.float64).eps:
+            raise ValueError("A fold must leave a query with a pair to learn from.")
+        return solver.predict_without(rows, touched, alpha * remaining, rest, left)
 
     def _check_fold(self, rows: NDArray[np.intp], problem: Problem) -> NDArray[np.intp]:
-        if len(np.unique(rows)) != len(rows):
-            raise ValueError("A fold has a row twice.")
+        _check_once(rows)
         if len(problem.y) - len(rows) < 2:
             raise ValueError("A fold must leave two rows at least.")
         return rows
@@ -271,7 +300,7 @@ class LeastSquaresEstimator(Predictor):
         problem: Problem | None = getattr(self, "_training", None)
         if problem is None:
             raise ValueError(
-                f"This {type(self).__name__} has no training data any more: they are not pickled. Fit it again."
+                f"This {type(self).__name__} has no training data any more: they are neither pickled nor saved. Fit again."
             )
         return problem
 
@@ -280,11 +309,12 @@ class LeastSquaresEstimator(Predictor):
             return problem.solver
         raise ValueError('Conjugate gradients make no decomposition, which this takes: use solver="direct".')
 
-    def _unweighted_problem(self, method: str) -> Problem:
-        problem = self._problem()
+    def _require_closed_form(self, problem: Problem, method: str) -> None:
         if problem.obstacle is not None:
-            raise ValueError(f"{method} has no closed form {problem.obstacle}: refit, or use sklearn.model_selection.")
-        return problem
+            raise ValueError(
+                f"{method} has no closed form for one ranking {problem.obstacle}:"
+                " refit, or use sklearn.model_selection."
+            )
 
     def _alpha(self, alpha: float | None) -> float:
         value = float(self.alpha if alpha is None else alpha)
@@ -326,3 +356,8 @@ def check_targets(y: ArrayLike, m: int) -> tuple[Array, bool]:
 def _as_rows(fold: Any, m: int) -> NDArray[np.intp]:
     rows: NDArray[np.intp] = np.arange(m)[np.asarray(fold)]
     return rows
+
+
+def _check_once(rows: Rows) -> None:
+    if len(np.unique(rows)) != len(rows):
+        raise ValueError("A fold has a row twice.")

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._validation import check_vector, check_weights, encode_queries
-from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem, check_targets, require_matrices
+from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem, check_targets
 from kernelrank.estimators._parameters import check_choices
 from kernelrank.estimators._ranker import Ranker
-from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.kernels import Kernel, make_kernel
+from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.metrics import concordance_index
-from kernelrank.pairs import (
-    GraphLaplacian,
-    PreferencePairs,
-    all_pairs,
-    pairs_without_ties,
-)
-from kernelrank.solvers import ConjugateGradients, LeastSquares
+from kernelrank.pairs import PreferencePairs
 
 Array = NDArray[np.float64]
 
@@ -43,12 +37,16 @@ class RankRLS(LeastSquaresEstimator, Ranker):
     kernel : str, Kernel or callable, default="linear"
         "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
         function, or "precomputed".
+    n_basis : int, default=None
+        Learn a combination of so many rows' kernels instead of all rows', drawn at random ([1]_, section 3.5):
+        O(m n_basis^2), and memory for m n_basis numbers. Other parts of the optimum are lost. None means all rows.
     ties : {"keep", "drop"}, default="keep"
         Whether pairs of rows with equal utilities count: they ask for equal scores. With "keep" the average is over
         all ordered pairs, a row with itself included, so that repeating rows and weighting them agree.
     cost : {"magnitude", "unit", "relative"}, default="magnitude"
-        What a given pair of magnitude d asks for, eq. 20 to 22 of [1]_: a difference of d; of 1, whatever d is; of d,
-        with an error that is divided by d, so that small differences keep their direction. Utilities have "magnitude".
+        What a pair whose utilities differ by d asks for, eq. 20 to 22 of [1]_: a difference of d; of 1, whatever d
+        is; of d, with an error that is divided by d, so that small differences keep their direction. The last leaves
+        out ties, and has to form the pairs: O(m^2) of them, and O(m^3) for their graph.
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a
         pair; with "pair" every pair counts the same.
@@ -60,10 +58,12 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         For "cg": residual to reach, relative to the right-hand side.
     max_iter : int, default=1000
         For "cg": steps at most.
+    random_state : int, RandomState instance or None, default=0
+        For the draw of `n_basis` rows.
 
     Attributes
     ----------
-    coef_, dual_coef_, basis_, kernel_, n_iter_, n_features_in_, feature_names_in_
+    coef_, dual_coef_, basis_, basis_indices_, kernel_, n_iter_, n_features_in_, feature_names_in_
         As in :class:`RLS`.
     intercept_ : float or ndarray of shape (n_outputs,)
         The level of one ranking, which makes its scores comparable with the utilities; 0 with queries.
@@ -96,21 +96,25 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         alpha: float = 1e-3,
         *,
         kernel: Any = "linear",
+        n_basis: int | None = None,
         ties: Literal["keep", "drop"] = "keep",
         cost: Literal["magnitude", "unit", "relative"] = "magnitude",
         query_weighting: Literal["query", "pair"] = "query",
         solver: Literal["auto", "direct", "cg"] = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
+        self.n_basis = n_basis
         self.ties = ties
         self.cost = cost
         self.query_weighting = query_weighting
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.random_state = random_state
 
     def fit(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -180,31 +184,26 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         m = X.shape[0]
         queries, _ = encode_queries(qid, m)
         edges = np.asarray(pairs)
-        given = PreferencePairs(edges, m, weight=weight, qid=queries)  # checks them
+        PreferencePairs(edges, m, weight=weight, qid=queries)  # checks them
         sizes = _check_magnitudes(magnitude, len(edges))
         weights = np.ones(len(edges)) if weight is None else check_weights(weight, len(edges), "weight", of="pairs")
         assert weights is not None
         codes = np.zeros(m, np.int32) if queries is None else queries
-        totals = np.asarray(given.pairs_per_query, dtype=np.float64)
-        shares, scale = self._shares(totals)
-        strengths = weights * scale[codes[edges[:, 0]]]
-        target = np.ones(len(edges)) if self.cost == "unit" else sizes
-        if self.cost == "relative":
-            strengths = strengths / sizes**2
-        graph = GraphLaplacian(edges[:, 0], edges[:, 1], strengths, m)
-        pulls = graph.lift(strengths * target)[:, None]
-        kernel = make_kernel(self.kernel).resolve(X)
-        solver: LeastSquares | ConjugateGradients
-        if self._wants_gradients(X, kernel):
-            solver, y = self._iterate(X, graph, np.sqrt(strengths), pulls, queries), pulls
-        else:
-            require_matrices(m, m, "The graph of the pairs as a dense matrix")
-            dense = graph.diagonalise(codes)
-            y = dense.solve(pulls)  # utilities that the pairs would follow from, as well as they can
-            solver = self._decompose(X, kernel, dense, np.sqrt(dense.strengths), y, queries)
-        # Pairs need not connect the rows of a query: its contrasts do not tell all its predictions.
-        problem = Problem(solver, y, queries, shares, "for given pairs", has_level=False)
-        return self._train(X, kernel, problem, noted, True, qid is not None, None)
+        loss_of = partial(squares_of_edges, cost=self.cost, query_weighting=self.query_weighting)
+
+        def part(rows: Any) -> PairwiseSquares:
+            """Of the pairs with both rows among these."""
+            numbers = np.full(m, -1)
+            numbers[rows] = np.arange(m) if isinstance(rows, slice) else np.arange(len(rows))
+            kept = (numbers[edges] >= 0).all(axis=1)
+            _, renumbered = np.unique(codes[rows], return_inverse=True)
+            winners, losers = numbers[edges[kept]].T
+            return loss_of(winners, losers, sizes[kept], weights[kept], renumbered)
+
+        def problem(solver: Any, loss: PairwiseSquares) -> Problem:
+            return Problem(solver, loss, part, np.zeros((m, 1)), queries, "of given pairs", False, None)
+
+        return self._train(X, part(slice(None)), queries, problem, noted, True)
 
     def _check_choices(self) -> None:
         check_choices(
@@ -214,44 +213,19 @@ class RankRLS(LeastSquaresEstimator, Ranker):
             query_weighting=("query", "pair"),
         )
 
-    def _shares(self, totals: Array) -> tuple[Array, Array]:
-        """Share of each query in the loss, and what a pair of it counts."""
-        present = totals > 0
-        shares = present / present.sum() if self.query_weighting == "query" else totals / totals.sum()
-        return shares, np.divide(shares, totals, out=np.zeros_like(totals), where=present)
-
-    def _compose(
-        self, X: Any, kernel: Kernel, y: Array, queries: NDArray[np.int32] | None, weights: Array | None
-    ) -> Problem:
+    def _loss_function(self) -> Any:
         self._check_choices()
-        if self.cost != "magnitude":
-            raise ValueError(f'cost="{self.cost}" is for fit_pairs; utilities have cost="magnitude".')
-        m = len(y)
-        w = np.ones(m) if weights is None else weights
-        codes = np.zeros(m, np.int32) if queries is None else queries
-        if self.ties == "drop":
-            if y.shape[1] > 1:
-                raise ValueError('ties="drop" leaves out other pairs for each output: fit them one by one.')
-            laplacian = pairs_without_ties(codes, y[:, 0], w)
-        else:
-            laplacian = all_pairs(codes, w)
-        if len(laplacian.strengths) == 0:
-            raise NoComparablePairsError(f"There is no pair to learn from (n_samples = {m}).")
-        shares, scale = self._shares(self._pairs_per_query(codes, y[:, 0], w))
-        root = np.sqrt(laplacian.strengths * scale[laplacian.queries])
-        return self._make_problem(X, kernel, y, laplacian, root, queries, shares, weights)
+        return partial(squares_of_utilities, ties=self.ties, cost=self.cost, query_weighting=self.query_weighting)
 
-    def _pairs_per_query(self, codes: NDArray[np.int32], y: Array, w: Array) -> Array:
-        """Count the pairs of each query, or their weight: half of all ordered pairs."""
-        squares = np.bincount(codes, w) ** 2
-        if self.ties == "drop":
-            _, values = np.unique(y, return_inverse=True)
-            classes = codes.astype(np.int64) * (values.max() + 1) + values
-            _, first, members = np.unique(classes, return_index=True, return_inverse=True)
-            squares = squares - np.bincount(codes[first], np.bincount(members, w) ** 2, len(squares))
-        # A query of one row has no pair; that of a row with itself has no error.
-        alone = np.bincount(codes, w > 0) < 2
-        return np.where(alone, 0.0, squares / 2)
+    def _obstacle(self, weights: Array | None) -> str | None:
+        if weights is not None:
+            return "with sample_weight"
+        if self.cost != "magnitude":
+            return f'with cost="{self.cost}"'
+        return 'with ties="drop"' if self.ties == "drop" else None
+
+    def _has_level(self) -> bool:
+        return self.cost == "magnitude"
 
     def leave_pair_out(self, pairs: ArrayLike | None = None, *, alpha: float | None = None) -> Array:
         """Predict both rows of pairs as the model of all other rows would, without fitting it.
@@ -283,7 +257,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         (2, 2)
         """
         problem, alpha = self._one_ranking("leave_pair_out"), self._alpha(alpha)
-        ranking = self._decomposable(problem).one_ranking
+        ranking = self._decomposable(problem).one_ranking(problem.y)
         if pairs is None:
             found = ranking.all_pairs(alpha)
             return found[0] if self._single else np.moveaxis(found, 0, 2)
@@ -308,7 +282,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
             Ties count half.
         """
         problem, alpha = self._one_ranking("leave_pair_out_concordance"), self._alpha(alpha)
-        found = self._decomposable(problem).one_ranking.concordance(alpha)
+        found = self._decomposable(problem).one_ranking(problem.y).concordance(alpha)
         return float(found[0]) if self._single else found
 
     def leave_query_out(self, *, alpha: float | None = None) -> Array:
@@ -323,32 +297,26 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        problem = self._unweighted_problem("leave_query_out")
-        if problem.queries is None:
-            raise ValueError("leave_query_out needs queries: fit with qid, or use leave_pair_out for one ranking.")
-        remaining = 1.0 - problem.shares
-        if (remaining <= 0).any():
-            raise ValueError("leave_query_out needs two queries with pairs at least.")
-        solver = self._decomposable(problem)
-        holder = solver.whole_queries
-        residuals, levels = holder.every_query(self._alpha(alpha) * remaining)
-        predictions = solver.centred_predictions(holder.u - residuals) + levels[problem.queries]
+        predictions: Array = self._leave_query_out(np.array([self._alpha(alpha)]))[0]
         return predictions[:, 0] if self._single else predictions
 
-    def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
+    def _leave_query_out(self, alphas: Array) -> Array:
+        """Predict for several alphas at once; shape (n_alphas, n_samples, n_outputs)."""
         problem = self._problem()
-        if self.ties == "drop" and problem.queries is None and problem.has_level:
-            raise ValueError('hold_out has no closed form for one ranking with ties="drop": refit, or keep ties.')
-        return super().hold_out(folds, alpha=alpha)
-
-    hold_out.__doc__ = LeastSquaresEstimator.hold_out.__doc__
+        if problem.queries is None:
+            raise ValueError("leave_query_out needs queries: fit with qid, or use leave_pair_out for one ranking.")
+        importance = problem.loss.importance
+        if np.count_nonzero(importance) < 2:
+            raise ValueError("leave_query_out needs two queries with pairs at least.")
+        remaining = 1.0 - importance / importance.sum()
+        holder = self._decomposable(problem).held_out_queries
+        return holder.every_query(alphas[:, None] * remaining)
 
     def _one_ranking(self, method: str) -> Problem:
-        problem = self._unweighted_problem(method)
+        problem = self._problem()
         if problem.queries is not None:
-            raise ValueError(f"{method} is for one ranking; with queries, use leave_query_out.")
-        if self.ties == "drop":
-            raise ValueError(f'{method} has no closed form with ties="drop": keep ties, or refit.')
+            raise ValueError(f"{method} is for one ranking; with queries, use leave_query_out or hold_out.")
+        self._require_closed_form(problem, method)
         if len(problem.y) < 4:
             raise ValueError(f"{method} needs four rows at least: two to learn from, and two to predict.")
         return problem

@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem
-from kernelrank.kernels import Kernel
-from kernelrank.pairs import (
-    all_pairs,
-)
+from kernelrank.estimators._least_squares import LeastSquaresEstimator
+from kernelrank.losses import mean_squares
 
 Array = NDArray[np.float64]
 
@@ -34,6 +31,9 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
     kernel : str, Kernel or callable, default="linear"
         "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
         function, or "precomputed".
+    n_basis : int, default=None
+        Learn a combination of so many rows' kernels instead of all rows', drawn at random: O(m n_basis^2), and memory
+        for m n_basis numbers. Other parts of the optimum are lost. None means all rows.
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct" solves the equations, and can take all the shortcuts. "cg" takes conjugate gradients, preconditioned by
         the diagonal, for sparse data with many rows and features: O(m s) a step, no shortcuts. "auto" takes them
@@ -42,14 +42,19 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
         For "cg": residual to reach, relative to the right-hand side.
     max_iter : int, default=1000
         For "cg": steps at most.
+    random_state : int, RandomState instance or None, default=0
+        For the draw of `n_basis` rows.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         Weights of the features; linear kernel only.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Weights of the rows it was fitted to, `basis_`; other kernels only.
-    basis_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
+    dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_outputs)
+        Weights of the kernels of `basis_`; other kernels only.
+    basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        The rows it was fitted to, or some of them.
+    basis_indices_ : ndarray of shape (n_basis,)
+        Which ones, if `n_basis` is given.
     intercept_ : float or ndarray of shape (n_outputs,)
     kernel_ : Kernel
         With parameters that depended on the data resolved.
@@ -79,15 +84,19 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
         alpha: float = 1e-3,
         *,
         kernel: Any = "linear",
+        n_basis: int | None = None,
         solver: Literal["auto", "direct", "cg"] = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
+        self.n_basis = n_basis
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
         """Train on values.
@@ -104,12 +113,8 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
         """
         return self._fit(X, y, None, sample_weight)
 
-    def _compose(
-        self, X: Any, kernel: Kernel, y: Array, queries: NDArray[np.int32] | None, weights: Array | None
-    ) -> Problem:
-        if len(y) < 2:
-            raise ValueError(f"RLS fits a mean and needs two rows at least, got n_samples = {len(y)}.")
-        w = np.ones(len(y)) if weights is None else weights
-        laplacian = all_pairs(np.zeros(len(y), np.int32), w)
-        root = np.full(len(laplacian.strengths), 1 / np.sqrt(w.sum()))
-        return self._make_problem(X, kernel, y, laplacian, root, None, np.ones(1), weights)
+    def _loss_function(self) -> Any:
+        return mean_squares
+
+    def _obstacle(self, weights: Array | None) -> str | None:
+        return None if weights is None else "with sample_weight"

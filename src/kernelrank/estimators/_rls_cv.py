@@ -28,9 +28,7 @@ class _ChoosesAlpha(LeastSquaresEstimator):
     alphas: int | ArrayLike
     cv: Any
     random_state: Any
-    # Of the base class: a decomposition is what this is about, of utilities.
-    solver: Literal["auto", "direct", "cg"] = "direct"
-    cost: Literal["magnitude", "unit", "relative"] = "magnitude"
+    solver: Literal["auto", "direct", "cg"] = "direct"  # a decomposition is what this is about
 
     @property
     def alpha(self) -> float:  # type: ignore[override]
@@ -40,7 +38,7 @@ class _ChoosesAlpha(LeastSquaresEstimator):
     def _choose_alpha(self) -> float:
         self.alphas_ = resolve_alphas(self.alphas, self._largest_eigenvalue, _SMALLEST_SHARE)
         folds = self._folds()
-        self.scores_ = np.array([self._score(float(alpha), folds) for alpha in self.alphas_])
+        self.scores_ = self._score(folds)
         known = ~np.isnan(self.scores_).any(axis=0)
         if not known.any():
             raise UndefinedMetricError("The score is defined for no fold: use fewer folds, or larger ones.")
@@ -56,10 +54,17 @@ class _ChoosesAlpha(LeastSquaresEstimator):
         y, queries = problem.y[:, 0], problem.queries
         return [fold.test for fold in make_folds(self.cv, y, queries, queries, self.random_state)]
 
-    def _score(self, alpha: float, folds: list[NDArray[np.intp]]) -> Array:
-        """Score the rows of each fold."""
-        found = self.hold_out(folds, alpha=alpha)
-        return np.array([self._rate(rows, each) for rows, each in zip(folds, found, strict=True)])
+    def _score(self, folds: list[NDArray[np.intp]]) -> Array:
+        """Score the rows of each fold, for each alpha."""
+        scores = []
+        for alpha in self.alphas_:
+            found = self.hold_out(folds, alpha=float(alpha))
+            scores.append([self._rate(rows, each) for rows, each in zip(folds, found, strict=True)])
+        return np.array(scores)
+
+    def _rate_all(self, predictions: Any) -> Array:
+        """Score predictions of all rows, for each alpha."""
+        return np.array([[self._rate(np.arange(len(each)), each)] for each in predictions])
 
     def _rate(self, rows: NDArray[np.intp], predicted: Array) -> float:
         """Score predictions of some rows, mean over the outputs."""
@@ -94,11 +99,13 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
     scoring : str, RankingScorer or callable, default=None
         What to choose alpha by: see :class:`RankSVMCV`. Concordance by default, and always for "leave-pair-out".
     kernel : str, Kernel or callable, default="linear"
+    n_basis : int, default=None
     ties : {"keep", "drop"}, default="keep"
+    cost : {"magnitude", "unit", "relative"}, default="magnitude"
     query_weighting : {"query", "pair"}, default="query"
         As in :class:`RankRLS`.
     random_state : int, RandomState instance or None, default=0
-        For shuffled folds.
+        For shuffled folds, and the draw of `n_basis` rows.
 
     Attributes
     ----------
@@ -108,7 +115,7 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         One column for "leave-pair-out" and "leave-query-out".
     alpha_ : float
         The alpha with the greatest mean score; the larger of equals.
-    coef_, dual_coef_, basis_, intercept_, kernel_, n_features_in_, feature_names_in_
+    coef_, dual_coef_, basis_, basis_indices_, intercept_, kernel_, n_features_in_, feature_names_in_
         As in :class:`RankRLS`, for that alpha.
 
     Examples
@@ -132,7 +139,9 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         cv: Any = None,
         scoring: str | RankingScorer | Callable[..., float] | None = None,
         kernel: Any = "linear",
+        n_basis: int | None = None,
         ties: Literal["keep", "drop"] = "keep",
+        cost: Literal["magnitude", "unit", "relative"] = "magnitude",
         query_weighting: Literal["query", "pair"] = "query",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -140,7 +149,9 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         self.cv = cv
         self.scoring = scoring
         self.kernel = kernel
+        self.n_basis = n_basis
         self.ties = ties
+        self.cost = cost
         self.query_weighting = query_weighting
         self.random_state = random_state
 
@@ -173,15 +184,15 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
     def _folds(self) -> list[NDArray[np.intp]]:
         return [] if self._strategy() else super()._folds()
 
-    def _score(self, alpha: float, folds: list[NDArray[np.intp]]) -> Array:
+    def _score(self, folds: list[NDArray[np.intp]]) -> Array:
         strategy = self._strategy()
         if strategy == "leave-pair-out":
             if self.scoring is not None:
                 raise ValueError("leave-pair-out compares pairs: it has no scoring but their concordance.")
-            return np.array([np.mean(self.leave_pair_out_concordance(alpha=alpha))])
+            return np.array([[np.mean(self.leave_pair_out_concordance(alpha=float(alpha)))] for alpha in self.alphas_])
         if strategy == "leave-query-out":
-            return np.array([self._rate(np.arange(len(self._problem().y)), self.leave_query_out(alpha=alpha))])
-        return super()._score(alpha, folds)
+            return self._rate_all(self._leave_query_out(self.alphas_))
+        return super()._score(folds)
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         if isinstance(self.scoring, RankingScorer):
@@ -202,9 +213,10 @@ class RLSCV(_ChoosesAlpha, RLS):
         What to choose alpha by: a function ``(y_true, y_pred)``, the better the greater. Minus the mean squared error
         by default.
     kernel : str, Kernel or callable, default="linear"
+    n_basis : int, default=None
         As in :class:`RLS`.
     random_state : int, RandomState instance or None, default=0
-        For shuffled folds.
+        For shuffled folds, and the draw of `n_basis` rows.
 
     Attributes
     ----------
@@ -214,7 +226,7 @@ class RLSCV(_ChoosesAlpha, RLS):
         One column for "leave-one-out".
     alpha_ : float
         The alpha with the greatest mean score; the larger of equals.
-    coef_, dual_coef_, basis_, intercept_, kernel_, n_features_in_, feature_names_in_
+    coef_, dual_coef_, basis_, basis_indices_, intercept_, kernel_, n_features_in_, feature_names_in_
         As in :class:`RLS`, for that alpha.
 
     Examples
@@ -233,12 +245,14 @@ class RLSCV(_ChoosesAlpha, RLS):
         cv: Any = "leave-one-out",
         scoring: Callable[[Any, Any], float] | None = None,
         kernel: Any = "linear",
+        n_basis: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.alphas = alphas
         self.cv = cv
         self.scoring = scoring
         self.kernel = kernel
+        self.n_basis = n_basis
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]
@@ -262,13 +276,12 @@ class RLSCV(_ChoosesAlpha, RLS):
             return []
         return super()._folds()
 
-    def _score(self, alpha: float, folds: list[NDArray[np.intp]]) -> Array:
+    def _score(self, folds: list[NDArray[np.intp]]) -> Array:
         if folds:
-            return super()._score(alpha, folds)
-        problem = self._unweighted_problem("leave-one-out")
-        return np.array(
-            [self._rate(np.arange(len(problem.y)), self._decomposable(problem).one_ranking.each_row(alpha))]
-        )
+            return super()._score(folds)
+        problem = self._problem()
+        ranking = self._decomposable(problem).one_ranking(problem.y)
+        return self._rate_all(ranking.each_row(float(alpha)) for alpha in self.alphas_)
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return -float(np.mean((y - scores) ** 2)) if self.scoring is None else float(self.scoring(y, scores))

@@ -1,6 +1,6 @@
 """Which pairs of rows count, and how many of them a score vector gets wrong."""
 
-from kernelrank.pairs._graph import DenseLaplacian, GraphLaplacian
+from kernelrank.pairs._graph import DenseLaplacian, GraphLaplacian, members
 from kernelrank.pairs._laplacian import PairLaplacian, all_pairs, pairs_without_ties, scale_both
 from kernelrank.pairs._preferences import PreferencePairs
 from kernelrank.pairs._utilities import UtilityPairs, Violations, count_violations
@@ -17,6 +17,7 @@ __all__ = [
     "Violations",
     "all_pairs",
     "count_violations",
+    "members",
     "pairs_without_ties",
     "scale_both",
 ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -24,45 +26,56 @@ class GraphLaplacian:
     Attributes
     ----------
     winners, losers : ndarray of shape (k,)
-    strengths : ndarray of shape (k,)
     n_rows : int
     """
 
     winners: Codes
     losers: Codes
-    strengths: Array
     n_rows: int
 
+    @cached_property
+    def _edges(self) -> sp.csr_array:
+        k = len(self.winners)
+        columns = np.stack([self.winners, self.losers], axis=1).ravel()
+        return sp.csr_array((np.tile([1.0, -1.0], k), columns, np.arange(0, 2 * k + 1, 2)), shape=(k, self.n_rows))
+
     def project(self, V: Array) -> Array:
-        """P V."""
-        return np.asarray(V[self.winners] - V[self.losers])
+        """P V, for a vector or the columns of a matrix."""
+        return np.asarray(self._edges @ V)
 
     def lift(self, C: Array) -> Array:
-        """P' C, for a vector."""
-        won, lost = (np.bincount(rows, C, self.n_rows) for rows in (self.winners, self.losers))
-        return np.asarray(won - lost)
+        """P' C, for a vector or the columns of a matrix."""
+        return np.asarray(self._edges.T @ C)
 
     def diagonal(self, strengths: Array) -> Array:
         """Diagonal of ``P' diag(strengths) P``."""
         won, lost = (np.bincount(rows, strengths, self.n_rows) for rows in (self.winners, self.losers))
         return np.asarray(won + lost)
 
-    def diagonalise(self, queries: Codes) -> DenseLaplacian:
+    def diagonalise(self, strengths: Array, queries: Codes) -> DenseLaplacian:
         """Find the spectrum, query by query: O(sum of m_q^3). No edge joins two queries."""
-        values, vectors = [], []
-        order = np.argsort(queries[self.winners], kind="stable")
-        counts = np.bincount(queries[self.winners], minlength=int(queries.max()) + 1)
-        for query, edges in enumerate(np.split(order, np.cumsum(counts)[:-1])):
-            if len(edges) == 0:
-                continue
-            rows = np.flatnonzero(queries == query)
-            winners, losers = (np.searchsorted(rows, side[edges]) for side in (self.winners, self.losers))
-            found, basis = _spectrum(winners, losers, self.strengths[edges], len(rows))
+        of_edge = queries[self.winners]
+        n_queries = int(queries.max()) + 1
+        edges = members(of_edge, n_queries)
+        rows = members(queries, n_queries)
+        position = np.empty(self.n_rows, dtype=np.intp)
+        values, vectors, of_contrast = [np.empty(0)], [np.empty((0, self.n_rows))], [np.empty(0, np.intp)]
+        for query in np.unique(of_edge):
+            position[rows[query]] = np.arange(len(rows[query]))
+            winners, losers = (position[side[edges[query]]] for side in (self.winners, self.losers))
+            found, basis = _spectrum(winners, losers, strengths[edges[query]], len(rows[query]))
             placed = np.zeros((len(found), self.n_rows))
-            placed[:, rows] = basis
+            placed[:, rows[query]] = basis
             values.append(found)
             vectors.append(placed)
-        return DenseLaplacian(np.concatenate(values), np.concatenate(vectors))
+            of_contrast.append(np.full(len(found), query))
+        return DenseLaplacian(np.concatenate(values), np.concatenate(of_contrast), np.concatenate(vectors))
+
+
+def members(codes: Codes, n: int) -> list[NDArray[np.intp]]:
+    """Positions of 0, of 1, ... below n."""
+    counts = np.bincount(codes, minlength=n)
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 
 
 def _spectrum(winners: Codes, losers: Codes, strengths: Array, m: int) -> tuple[Array, Array]:
@@ -83,11 +96,15 @@ class DenseLaplacian:
     Attributes
     ----------
     strengths : ndarray of shape (k,)
+    queries : ndarray of shape (k,)
     vectors : ndarray of shape (k, m)
     """
 
     strengths: Array
+    queries: Codes
     vectors: Array
+
+    tells_differences = False  # of rows that no pair connects
 
     def project(self, V: Array) -> Array:
         """P V."""
@@ -97,11 +114,11 @@ class DenseLaplacian:
         """P' C."""
         return self.vectors.T @ C
 
+    def invert(self, C: Array) -> Array:
+        """Find rows with P V = C."""
+        return self.lift(C)
+
     def project_both(self, K: Array) -> Array:
         """P K P'."""
         M = self.vectors @ K @ self.vectors.T
         return np.asarray((M + M.T) / 2)
-
-    def solve(self, B: Array) -> Array:
-        """Find the smallest V with L V = B, for a matrix whose columns are in the range of L."""
-        return np.asarray(self.lift(self.project(B) / self.strengths[:, None]))

@@ -148,6 +148,17 @@ class PairLaplacian:
         assert along is not None
         return along * self._root_weights[(slice(None), *(None,) * (C.ndim - 1))]
 
+    def invert(self, C: Array) -> Array:
+        """Find rows with P V = C; zero where a row weighs nothing."""
+        weights = self._root_weights**2
+        return self.lift(C) / np.where(weights > 0, weights, 1.0)[(slice(None), *(None,) * (C.ndim - 1))]
+
+    @property
+    def tells_differences(self) -> bool:
+        """Whether P is orthonormal, and P V tells V up to a constant in each query."""
+        n_queries = len(self._levels[-1].norms)
+        return len(self._kept) == self.n_rows - n_queries and bool((self._root_weights == 1).all())
+
     def project_both(self, K: Array) -> Array:
         """P K P' for a symmetric matrix, which is overwritten: O(m^2)."""
         if (self._root_weights != 1).any():

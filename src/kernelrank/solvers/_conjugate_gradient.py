@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.pairs import GraphLaplacian, PairLaplacian
+from kernelrank.losses import PairwiseSquares
 from kernelrank.solvers._products import Products
 
 Array = NDArray[np.float64]
@@ -34,26 +34,14 @@ class ConjugateGradients:
     ----------
     products : Products
         With X.
-    laplacian : PairLaplacian or GraphLaplacian
-    root : ndarray of shape (k,)
-        Square roots of the weights of its contrasts, such that the loss is an average.
-    pulls : ndarray of shape (m, p)
-        L y: what the targets ask of each row.
+    loss : PairwiseSquares
     preconditioned : bool
         False only to show what the preconditioner is worth.
     """
 
-    def __init__(
-        self,
-        products: Products,
-        laplacian: PairLaplacian | GraphLaplacian,
-        root: Array,
-        pulls: Array,
-        *,
-        preconditioned: bool = True,
-    ) -> None:
-        self._products, self._laplacian, self._weights = products, laplacian, root**2
-        self._right = [products.backward(column) for column in pulls.T]
+    def __init__(self, products: Products, loss: PairwiseSquares, *, preconditioned: bool = True) -> None:
+        self._products, self._loss = products, loss
+        self._right = [products.backward(column) for column in loss.pulls.T]
         self._diagonal = self._approximate_diagonal() if preconditioned else None
 
     def solve(self, alpha: float, *, tol: float, max_iter: int) -> Approximation:
@@ -64,7 +52,7 @@ class ConjugateGradients:
 
     def _approximate_diagonal(self) -> Array:
         """Diagonal of X'LX, as if every row were compared with the mean row."""
-        d = self._laplacian.diagonal(self._weights)
+        d = self._loss.diagonal()
         mean = self._products.backward(d) / d.sum()
         return np.asarray(np.maximum(self._products.squares(d) - d.sum() * mean**2, 0.0))
 
@@ -78,9 +66,7 @@ class ConjugateGradients:
         for step in range(max_iter):
             if float(np.linalg.norm(residual)) <= tol * size:
                 return w, step, float(np.linalg.norm(residual)) / size
-            contrasts = self._laplacian.project(self._products.forward(direction))
-            contrasts *= self._weights
-            image = self._products.backward(self._laplacian.lift(contrasts)) + alpha * direction
+            image = self._products.backward(self._loss.multiply(self._products.forward(direction))) + alpha * direction
             length = rz / float(direction @ image)
             w += length * direction
             residual -= length * image

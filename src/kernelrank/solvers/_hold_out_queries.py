@@ -1,28 +1,40 @@
-r"""What ridge regression would predict for queries it has not seen, from one decomposition of all rows.
+r"""What ridge regression would predict for queries, or parts of them, that it has not seen: from one decomposition.
 
-Rows of the Laplacian's coordinates belong to one query each, so with ``G = (Z Z' + alpha I)^-1`` the
-held-out residuals of a query q are ``e_q = G_qq^-1 (G u)_q``. They tell the predictions up to their mean over the
-query, which follows from the kernel between the query's mean and all contrasts.
+Contrasts, the rows of Z, belong to one query each. Holding rows out touches the contrasts T of their queries: these go,
+and with parts of queries others come instead, Q times T with the targets t. With ``Z Z' = V diag(lambda) V'`` and
+``D = diag(lambda / (lambda + alpha))``, the new model scores a row by its kernel with the contrasts, times V, times
+
+    ``(lambda + alpha)^-1 (V'u - V_T' e)``,     ``e = N^-1 (g - Q' c)``,
+
+    ``N = I - V_T D V_T'``,  ``g = u_T - V_T D V'u``,  ``(I - Q Q' + Q N^-1 Q') c = t - Q u_T + Q N^-1 g``.
+
+For whole queries e = N^-1 g are the residuals of T without T (Pahikkala et al. 2009, section 3.3); c are the dual
+coefficients of what comes instead. Of two forms of N and g, that which keeps its digits is taken: with all
+eigenvectors, ``1 - D`` instead of D, and no difference. Where the touched contrasts outnumber the eigenvectors, the
+equations are solved in the space of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.pairs import members
 from kernelrank.solvers._ridge import Spectrum
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+_BLOCK_ELEMENTS = 1 << 22  # of some eigenvectors, times factors for several alphas: 32 MiB
+
 
 @dataclass(frozen=True)
-class WholeQueries:
-    """Hold-outs of whole queries.
+class HeldOutQueries:
+    """Hold-outs of rows with their queries.
 
     Attributes
     ----------
@@ -30,71 +42,103 @@ class WholeQueries:
         Of the contrasts.
     u : ndarray of shape (k, p)
         Targets of the contrasts.
-    queries : ndarray of shape (k,)
-        Query of each contrast.
-    levels : ndarray of shape (n_queries, r)
-        Kernel of each query's mean row and the contrasts, times the eigenvectors.
+    of_contrast, of_row : ndarray of shape (k,) and (m,)
+        Query of each contrast, and of each row: 0, 1, ...
+    images : ndarray of shape (m, r)
+        Kernel of each row and the contrasts, times the eigenvectors.
     """
 
     spectrum: Spectrum
     u: Array
-    queries: NDArray[np.integer]
-    levels: Array
+    of_contrast: NDArray[np.integer]
+    of_row: NDArray[np.integer]
+    images: Array
 
-    def residuals(self, held_out: Sequence[int], alpha: float) -> tuple[Rows, Array, Array]:
-        """Hold queries out, at the alpha of the refit.
+    def every_query(self, alphas: Array) -> Array:
+        """Predict the rows of every query without it, at the alpha of its refit.
+
+        Parameters
+        ----------
+        alphas : ndarray of shape (n_alphas, n_queries)
 
         Returns
         -------
+        ndarray of shape (n_alphas, m, p)
+        """
+        predictions = np.empty((len(alphas), len(self.images), self.u.shape[1]))
+        for query, rows in enumerate(self._rows):
+            predictions[:, rows] = self._predict(rows, self._contrasts[query], alphas[:, query])
+        return predictions
+
+    def predict(self, rows: Rows, contrasts: Rows, alpha: float, left: tuple[Array, Array] | None = None) -> Array:
+        """Predict rows, at the alpha of the refit; shape (len(rows), p).
+
+        Parameters
+        ----------
         rows : ndarray
-            Contrasts of the queries.
-        residuals : ndarray of shape (len(rows), p)
-            Of these, held out.
-        levels : ndarray of shape (len(held_out), p)
-            Mean prediction of each of the queries.
+        contrasts : ndarray
+            All of the queries that are touched.
+        alpha : float
+        left : tuple of Q and t, optional
+            What is left of these queries; nothing by default.
         """
-        values, vectors, along = self.spectrum.values, self.spectrum.vectors, self._along
-        rows = np.concatenate([self._rows_of_query[query] for query in held_out])
-        inverse = 1.0 / (values + alpha)
-        in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
-        vectors = vectors[rows[0] : rows[-1] + 1] if in_a_row else vectors[rows]
+        return np.asarray(self._predict(rows, contrasts, np.array([alpha]), left)[0])
+
+    def contrasts_of(self, queries: NDArray[np.integer]) -> Rows:
+        """Contrasts of some queries."""
+        return np.concatenate([np.empty(0, np.intp), *(self._contrasts[query] for query in queries)])
+
+    def _predict(self, rows: Rows, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None = None) -> Array:
+        found = [self._coefficients(contrasts, some, left) for some in self._split(alphas, len(contrasts))]
+        return np.asarray(_take(self.images, rows) @ np.concatenate(found))
+
+    def _split(self, alphas: Array, n_contrasts: int) -> Iterator[Array]:
+        size = max(1, _BLOCK_ELEMENTS // max(1, n_contrasts * len(self.spectrum.values)))
+        for start in range(0, len(alphas), size):
+            yield alphas[start : start + size]
+
+    def _coefficients(self, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None) -> Array:
+        """Solve for several alphas; shape (n_alphas, r, p)."""
+        values, along = self.spectrum.values, self._along
+        vectors, u = _take(self.spectrum.vectors, contrasts), self.u[contrasts]
+        inverse = 1.0 / (values + alphas[:, None])
+        shrunk = values * inverse
+        if len(contrasts) > len(values):
+            gone, right = vectors.T @ vectors, along - vectors.T @ u
+            if left is not None:
+                new = left[0] @ vectors
+                gone, right = gone - new.T @ new, right + new.T @ left[1]
+            matrix = np.eye(len(values)) - gone * shrunk[:, None, :]
+            return np.asarray(inverse[:, :, None] * np.linalg.solve(matrix, right[None]))
         if self.spectrum.complete:
-            block = (vectors * inverse) @ vectors.T
-            dual = vectors @ (inverse[:, None] * along)
-        else:  # alpha times both
-            block = np.eye(len(rows)) - (vectors * (values * inverse)) @ vectors.T
-            dual = self.u[rows] - vectors @ ((values * inverse)[:, None] * along)
-        e = _solve(block, dual)
-        remaining = inverse[:, None] * (along - vectors.T @ e)
-        return rows, e, self.levels[list(held_out)] @ remaining
-
-    def every_query(self, alphas: Array) -> tuple[Array, Array]:
-        """Hold every query out, one after the other, each at the alpha of its refit.
-
-        Returns
-        -------
-        residuals : ndarray of shape (k, p)
-            Of all contrasts, held out with their query.
-        levels : ndarray of shape (n_queries, p)
-            Mean prediction of each query.
-        """
-        residuals, levels = np.empty_like(self.u), np.empty((len(self.levels), self.u.shape[1]))
-        for query, alpha in enumerate(alphas):
-            rows, residuals_here, [levels[query]] = self.residuals([query], float(alpha))
-            residuals[rows] = residuals_here
-        return residuals, levels
+            rest = alphas[:, None] * inverse
+            N = (vectors * rest[:, None, :]) @ vectors.T
+            g = vectors @ (rest[:, :, None] * along)
+        else:
+            N = np.eye(len(u)) - (vectors * shrunk[:, None, :]) @ vectors.T
+            g = u - vectors @ (shrunk[:, :, None] * along)
+        e = np.linalg.solve(N, g)
+        if left is not None:
+            Q, t = left
+            spread = np.linalg.solve(N, Q.T[None])
+            c = np.linalg.solve(np.eye(len(Q)) - Q @ Q.T + Q @ spread, t - Q @ (u - e))
+            e -= spread @ c
+        return np.asarray(inverse[:, :, None] * (along - vectors.T @ e))
 
     @cached_property
-    def _rows_of_query(self) -> list[Rows]:
-        order = np.argsort(self.queries, kind="stable")
-        counts = np.bincount(self.queries, minlength=len(self.levels))
-        return np.split(order, np.cumsum(counts)[:-1])
+    def _contrasts(self) -> list[Rows]:
+        return members(self.of_contrast, int(self.of_row.max()) + 1)
+
+    @cached_property
+    def _rows(self) -> list[Rows]:
+        return members(self.of_row, int(self.of_row.max()) + 1)
 
     @cached_property
     def _along(self) -> Array:
         return self.spectrum.vectors.T @ self.u
 
 
-def _solve(matrix: Array, right: Array) -> Array:
-    """Solve with a symmetric, positive definite matrix."""
-    return np.asarray(np.linalg.solve(matrix, right)) if len(right) else right
+def _take(matrix: Array, rows: Rows) -> Array:
+    """Rows of a matrix; no copy if they follow each other."""
+    in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
+    return matrix[rows[0] : rows[-1] + 1] if in_a_row else matrix[rows]

@@ -1,9 +1,10 @@
 r"""Least squares over pairs, in closed form.
 
-    minimise  (y - f)' L (y - f) + alpha ||f||^2,     L = P' diag(root^2) P
+    minimise  (t - P f)' diag(root^2) (t - P f) + alpha ||f||^2
 
-over linear functions f of rows, or functions of the space of a kernel. With ``Z = root * P X`` and ``u = root * P y``
-this is ridge regression (``_ridge.py``); the kernel matrix K gives ``M = root * P K P' * root``.
+over linear functions f of rows, or functions of the space of a kernel; P takes rows to contrasts between them
+(``kernelrank.pairs``), and t are the targets of these. With ``Z = root * P X`` and ``u = root * t`` this is ridge
+regression (``_ridge.py``); the kernel matrix K gives ``M = root * P K P' * root``.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank.pairs import DenseLaplacian, PairLaplacian, scale_both
+from kernelrank.losses import PairwiseSquares
+from kernelrank.pairs import GraphLaplacian, scale_both
 from kernelrank.solvers._hold_out import OneRanking
-from kernelrank.solvers._hold_out_queries import WholeQueries
+from kernelrank.solvers._hold_out_queries import HeldOutQueries
 from kernelrank.solvers._ridge import Spectrum, decompose_features, decompose_kernel, solve_features, solve_kernel
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 _EPS = float(np.finfo(np.float64).eps)
 _MANY = 1e3
@@ -30,11 +33,8 @@ class LeastSquares:
 
     Parameters
     ----------
-    laplacian : PairLaplacian or DenseLaplacian
-    root : ndarray of shape (k,)
-        Square roots of the weights of its contrasts, such that the loss is an average.
-    y : ndarray of shape (m, p)
-        Targets.
+    loss : PairwiseSquares
+        With orthonormal contrasts.
     queries : ndarray of shape (m,)
         Query of each row, 0, 1, ...
     rows : ndarray of shape (m, n), optional
@@ -47,20 +47,19 @@ class LeastSquares:
 
     def __init__(
         self,
-        laplacian: PairLaplacian | DenseLaplacian,
-        root: Array,
-        y: Array,
+        loss: PairwiseSquares,
         queries: NDArray[np.int32],
         *,
         rows: Array | None = None,
         offset: Array | None = None,
         matrix: Array | None = None,
     ) -> None:
-        self._laplacian, self._root, self._y, self._queries = laplacian, root, y, queries
-        self._u = root[:, None] * laplacian.project(y - y.mean(axis=0))
+        assert not isinstance(loss.laplacian, GraphLaplacian)
+        self._laplacian, self._root, self._total, self._queries = loss.laplacian, loss.root, loss.total, queries
+        self._u = loss.root[:, None] * loss.targets
         self._rows, self._offset, self._matrix = rows, offset, matrix
         # With fewer features than contrasts, features are what is decomposed.
-        self._primal = rows is not None and rows.shape[1] <= len(root)
+        self._primal = rows is not None and rows.shape[1] <= len(loss.root)
 
     def solve(self, alpha: float) -> Array:
         """Find weights of the features, (n, p), or of the rows' kernels, (m, p).
@@ -92,29 +91,63 @@ class LeastSquares:
         """The decomposition that all shortcuts share; it is made when first asked for, and kept."""
         return decompose_features(self._features) if self._primal else decompose_kernel(*self._contrasts_kernel())
 
-    @cached_property
-    def one_ranking(self) -> OneRanking:
-        """Hold-outs of rows that are all compared with each other, and weigh the same."""
-        vectors = self._laplacian.lift(self.spectrum.vectors)
-        return OneRanking(Spectrum(self.spectrum.values, vectors), self.spectrum.complete, self._y)
+    def one_ranking(self, y: Array) -> OneRanking:
+        """Hold-outs of rows that are all compared with each other, and weigh the same; y are their targets."""
+        return OneRanking(Spectrum(self.spectrum.values, self._lifted), self.spectrum.complete, y)
 
     @cached_property
-    def whole_queries(self) -> WholeQueries:
-        """Hold-outs of queries, whose rows weigh the same and are all compared."""
-        assert isinstance(self._laplacian, PairLaplacian)
+    def _lifted(self) -> Array:
+        return self._laplacian.lift(self.spectrum.vectors)
+
+    @cached_property
+    def held_out_queries(self) -> HeldOutQueries:
+        """Hold-outs of queries, or of parts of them."""
+        return HeldOutQueries(self.spectrum, self._u, self._laplacian.queries, self._queries, self._images())
+
+    def _images(self) -> Array:
+        """Kernel of each row and the contrasts, times the eigenvectors."""
+        vectors = self.spectrum.vectors
+        if self._rows is not None:
+            rows = self._rows if self._offset is None else self._rows + self._offset
+            return np.asarray(rows @ (self._features.T @ vectors))
+        assert self._matrix is not None
+        if not self._laplacian.tells_differences:
+            return np.asarray((self._root[:, None] * self._laplacian.project(self._matrix)).T @ vectors)
+        # Of contrasts the eigenvectors are known; what is missing is the mean row of each query.
         sizes = np.bincount(self._queries)
         means = sp.csr_array((1.0 / sizes[self._queries], (self._queries, np.arange(len(self._queries)))))
-        if self._rows is not None:
-            offset = 0.0 if self._offset is None else self._offset
-            levels = (means @ self._rows + offset) @ self._features.T
-        else:
-            assert self._matrix is not None
-            levels = (self._root[:, None] * self._laplacian.project((means @ self._matrix).T)).T
-        return WholeQueries(self.spectrum, self._u, self._laplacian.queries, levels @ self.spectrum.vectors)
+        levels = (self._root[:, None] * self._laplacian.project((means @ self._matrix).T)).T @ vectors
+        images = self._laplacian.lift(vectors * self.spectrum.values / self._root[:, None])
+        images += levels[self._queries]
+        return images
 
-    def centred_predictions(self, contrasts: Array) -> Array:
-        """Turn fitted contrasts, times `root`, into predictions whose mean over each query is zero."""
-        return self._laplacian.lift(contrasts / self._root[:, None])
+    def predict_without(
+        self, held_out: Rows, queries: NDArray[np.integer], alpha: float, rest: Rows, left: PairwiseSquares | None
+    ) -> Array:
+        """Predict rows that are held out, at the alpha of the refit.
+
+        Parameters
+        ----------
+        held_out : ndarray
+            Rows.
+        queries : ndarray
+            All queries that these are from.
+        alpha : float
+        rest : ndarray
+            The other rows of these queries, in any order.
+        left : PairwiseSquares or None
+            What the loss of these queries is, over the rest; None if there is none.
+        """
+        holder = self.held_out_queries
+        contrasts = holder.contrasts_of(queries)
+        if left is None or len(left.weights) == 0:
+            return holder.predict(held_out, contrasts, alpha)
+        # Differences between rows, as a function of the contrasts that they make.
+        units = np.zeros((len(self._root), len(contrasts)))
+        units[contrasts, np.arange(len(contrasts))] = 1.0 / self._root[contrasts]
+        root = np.sqrt(left.weights / self._total)[:, None]
+        Q = root * left.laplacian.project(self._laplacian.invert(units)[rest])
+        return holder.predict(held_out, contrasts, alpha, (Q, root * left.targets))
 
     @cached_property
     def _features(self) -> Array:

@@ -1,0 +1,207 @@
+"""The squared error of differences, averaged over pairs, as a quadratic form of scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank._memory import require_memory
+from kernelrank.pairs import DenseLaplacian, GraphLaplacian, PairLaplacian, all_pairs, pairs_without_ties
+
+Array = NDArray[np.float64]
+
+_BYTES_OF_A_PAIR = 120  # while they are sorted, weighed and put into a graph
+
+
+@dataclass(frozen=True)
+class PairwiseSquares:
+    """``(t - P f)' diag(weights / total) (t - P f)`` of scores f, for contrasts P between rows of the same query.
+
+    Attributes
+    ----------
+    laplacian : PairLaplacian, GraphLaplacian or DenseLaplacian
+        Has P.
+    weights : ndarray of shape (k,)
+        Of the contrasts, before the average is taken.
+    targets : ndarray of shape (k, p)
+        Of the contrasts, for one output or more.
+    importance : ndarray of shape (n_queries,)
+        What each query counts; the average is over their sum.
+    """
+
+    laplacian: PairLaplacian | GraphLaplacian | DenseLaplacian
+    weights: Array
+    targets: Array
+    importance: Array
+
+    @property
+    def total(self) -> float:
+        """The normaliser."""
+        return float(self.importance.sum())
+
+    @cached_property
+    def root(self) -> Array:
+        """Square roots of the weights, such that the loss is an average."""
+        return np.asarray(np.sqrt(self.weights / self.total))
+
+    @property
+    def pulls(self) -> Array:
+        """What the targets ask of each row: minus half the gradient at f = 0."""
+        return self.laplacian.lift((self.root**2)[:, None] * self.targets)
+
+    def multiply(self, v: Array) -> Array:
+        """Half the Hessian, times a vector: O(m), or O(edges) for given pairs."""
+        contrasts = self.laplacian.project(v)
+        contrasts *= self.root**2
+        return self.laplacian.lift(contrasts)
+
+    def diagonal(self) -> Array:
+        """Diagonal of half the Hessian."""
+        assert not isinstance(self.laplacian, DenseLaplacian)
+        return self.laplacian.diagonal(self.root**2)
+
+    def diagonalised(self, queries: NDArray[np.integer[Any]]) -> PairwiseSquares:
+        """Return the loss with orthonormal contrasts: itself, or for edges the eigenvectors of their graph."""
+        if not isinstance(self.laplacian, GraphLaplacian):
+            return self
+        dense = self.laplacian.diagonalise(self.weights, queries)
+        pulls = self.laplacian.lift(self.weights[:, None] * self.targets)
+        targets = dense.project(pulls) / dense.strengths[:, None]  # those that the pairs would follow from, in the mean
+        return PairwiseSquares(dense, dense.strengths, targets, self.importance)
+
+
+def mean_squares(y: Array, queries: NDArray[np.integer], weights: Array) -> PairwiseSquares:
+    """Compare all rows with their mean."""
+    if len(y) < 2:
+        raise ValueError(f"RLS fits a mean and needs two rows at least, got n_samples = {len(y)}.")
+    laplacian = all_pairs(queries, weights)
+    targets = laplacian.project(y - y.mean(axis=0))
+    return PairwiseSquares(laplacian, np.ones(len(targets)), targets, np.array([weights.sum()]))
+
+
+def squares_of_utilities(
+    y: Array, queries: NDArray[np.integer], weights: Array, ties: str, cost: str, query_weighting: str
+) -> PairwiseSquares:
+    """Compare all rows of the same query.
+
+    Parameters
+    ----------
+    y : ndarray of shape (m, p)
+    queries : ndarray of shape (m,)
+        0, 1, ...; none missing.
+    weights : ndarray of shape (m,)
+    ties : {"keep", "drop"}
+    cost : {"magnitude", "unit", "relative"}
+    query_weighting : {"query", "pair"}
+    """
+    if y.shape[1] > 1 and (ties == "drop" or cost == "relative"):
+        which = 'ties="drop"' if ties == "drop" else 'cost="relative"'
+        raise ValueError(f"{which} leaves out or weighs other pairs for each output: fit them one by one.")
+    if cost == "relative":
+        return _relative_squares(y[:, 0], queries, weights, query_weighting)
+    laplacian = pairs_without_ties(queries, y[:, 0], weights) if ties == "drop" else all_pairs(queries, weights)
+    importance, scale = _weigh(_count_pairs(queries, y[:, 0], weights, ties), query_weighting)
+    wanted = y - y.mean(axis=0) if cost == "magnitude" else _shares_of_wins(y, queries, weights)
+    return PairwiseSquares(
+        laplacian, laplacian.strengths * scale[laplacian.queries], laplacian.project(wanted), importance
+    )
+
+
+def squares_of_edges(
+    winners: NDArray[np.integer],
+    losers: NDArray[np.integer],
+    sizes: Array,
+    weights: Array,
+    queries: NDArray[np.integer],
+    cost: str,
+    query_weighting: str,
+) -> PairwiseSquares:
+    """Compare given pairs.
+
+    Parameters
+    ----------
+    winners, losers : ndarray of shape (k,)
+    sizes, weights : ndarray of shape (k,)
+        Magnitudes, and weights.
+    queries : ndarray of shape (m,)
+        Of the rows: 0, 1, ...
+    cost : {"magnitude", "unit", "relative"}
+    query_weighting : {"query", "pair"}
+    """
+    of_edge = queries[winners]
+    importance, scale = _weigh(np.bincount(of_edge, weights, int(np.max(queries, initial=0)) + 1), query_weighting)
+    strengths = weights * scale[of_edge]
+    if cost == "relative":
+        with np.errstate(divide="ignore", over="ignore"):
+            strengths = strengths / sizes / sizes
+        if not np.isfinite(strengths).all():
+            raise ValueError('cost="relative" divides by magnitudes, and some are too small: drop such pairs.')
+    targets = np.ones_like(sizes) if cost == "unit" else sizes
+    return PairwiseSquares(GraphLaplacian(winners, losers, len(queries)), strengths, targets[:, None], importance)
+
+
+def _relative_squares(y: Array, queries: NDArray[np.integer], weights: Array, query_weighting: str) -> PairwiseSquares:
+    """Weigh each pair by its own difference: no algebra spares us from forming them."""
+    members = np.bincount(queries)
+    require_memory(
+        _BYTES_OF_A_PAIR * float((members.astype(float) ** 2).sum()) / 2,
+        f'cost="relative" forms all pairs inside queries, which for n_samples = {len(y)}',
+        'Use cost="magnitude" or "unit", which need no pairs, or pick some pairs and use fit_pairs.',
+    )
+    order = np.lexsort((-y, queries))
+    ends = np.cumsum(members)[queries[order]]
+    counts = ends - np.arange(len(y)) - 1  # of rows further down the same query
+    first = np.repeat(np.arange(len(y)), counts)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    winners, losers = order[first], order[second]
+    kept = y[winners] > y[losers]
+    winners, losers = winners[kept], losers[kept]
+    return squares_of_edges(
+        winners,
+        losers,
+        y[winners] - y[losers],
+        weights[winners] * weights[losers],
+        queries,
+        "relative",
+        query_weighting,
+    )
+
+
+def _shares_of_wins(y: Array, queries: NDArray[np.integer], weights: Array) -> Array:
+    """Weight of the rows of its query that a row is better than, less that of the better ones, as a share of all.
+
+    Differences of 1 between all pairs ask for it: the right-hand side of their equations is that of these utilities.
+    """
+    totals = np.bincount(queries, weights)
+    wins = np.empty_like(y)
+    for column, of_column in zip(y.T, wins.T, strict=True):
+        order = np.lexsort((column, queries))
+        new = np.append(True, (np.diff(column[order]) != 0) | (np.diff(queries[order]) != 0))
+        level = np.cumsum(new) - 1
+        of_level = np.bincount(level, weights[order])
+        before = np.cumsum(of_level) - of_level - (np.cumsum(totals) - totals)[queries[order][new]]
+        of_column[order] = (2 * before + of_level)[level]
+    return np.asarray(wins / np.where(totals > 0, totals, 1.0)[queries][:, None] - 1.0)
+
+
+def _count_pairs(queries: NDArray[np.integer], y: Array, w: Array, ties: str) -> Array:
+    """Count the pairs of each query, or their weight: half of all ordered pairs."""
+    squares = np.bincount(queries, w) ** 2
+    if ties == "drop":
+        _, values = np.unique(y, return_inverse=True)
+        classes = queries.astype(np.int64) * (values.max(initial=0) + 1) + values
+        _, first, members = np.unique(classes, return_index=True, return_inverse=True)
+        squares = squares - np.bincount(queries[first], np.bincount(members, w) ** 2, len(squares))
+    # A query of one row has no pair; that of a row with itself has no error.
+    alone = np.bincount(queries, w > 0) < 2
+    return np.where(alone, 0.0, squares / 2)
+
+
+def _weigh(totals: NDArray[Any], query_weighting: str) -> tuple[Array, Array]:
+    """Return what each query counts, and what a pair of it does."""
+    importance = np.asarray(totals > 0 if query_weighting == "query" else totals, dtype=np.float64)
+    return importance, np.divide(importance, totals, out=np.zeros_like(importance), where=totals > 0)
