@@ -14,9 +14,11 @@ has orthonormal rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -39,6 +41,7 @@ class Contrasts:
 
     def __init__(self, groups: Codes, lengths: Array) -> None:
         self.order = np.argsort(groups, kind="stable")
+        self._in_order = bool((self.order[1:] > self.order[:-1]).all())
         self._groups = groups[self.order]
         self._starts = np.flatnonzero(np.append(True, self._groups[1:] != self._groups[:-1]))
         unit = lengths[self.order]
@@ -64,8 +67,11 @@ class Contrasts:
         y[self._inside] = contrasts
         if along is not None:
             y[self._starts] = -along
+        y = self._reflect(y)
+        if self._in_order:
+            return y
         x = np.empty_like(y)
-        x[self.order] = self._reflect(y)
+        x[self.order] = y
         return x
 
     def split_both(self, matrix: Array) -> tuple[Array, Array, Array]:
@@ -74,8 +80,7 @@ class Contrasts:
         With H = I - U S U' the reflections, ``H K H = K - U V' - V U'`` for ``V = K U S - U (S U' K U S) / 2``: a few
         passes over the matrix, in its memory if the groups come in order.
         """
-        in_order = bool((self.order[1:] > self.order[:-1]).all())
-        K = matrix if in_order else matrix[np.ix_(self.order, self.order)]
+        K = matrix if self._in_order else matrix[np.ix_(self.order, self.order)]
         u, scale, groups = self._vector, self._scale, self._groups
         KU = np.add.reduceat(K * u, self._starts, axis=1) if len(scale) > 1 else (K @ u)[:, None]
         KU *= scale
@@ -103,10 +108,22 @@ class Contrasts:
         return diagonal
 
     def _reflect(self, y: Array) -> Array:
-        column = (slice(None), *(None,) * (y.ndim - 1))
-        vector = self._vector[column]
-        inner = np.add.reduceat(vector * y, self._starts, axis=0) * self._scale[column]
-        return y - vector * inner[self._groups]
+        """Reflect in place."""
+        if y.ndim == 1:
+            y -= self._vector * (self._scale * np.add.reduceat(self._vector * y, self._starts))[self._groups]
+            return y
+        inner = self._sums @ y
+        inner *= self._scale[:, None]
+        for start in range(0, len(y), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            y[rows] -= self._vector[rows, None] * inner[self._groups[rows]]
+        return y
+
+    @cached_property
+    def _sums(self) -> sp.csr_array:
+        """What multiplies with the vectors of the reflections, and adds up in each group."""
+        ends = np.append(self._starts, len(self._groups))
+        return sp.csr_array((self._vector, np.arange(len(self._groups)), ends))
 
 
 @dataclass(frozen=True)
@@ -139,14 +156,17 @@ class PairLaplacian:
 
     def lift(self, C: Array) -> Array:
         """P' C, for a vector or the columns of a matrix: O(m) each."""
-        full = np.zeros((sum(len(level.groups) for level in self._levels), *C.shape[1:]))
-        full[self._kept] = C
         ends = np.cumsum([len(level.groups) for level in self._levels])
+        if len(self._kept) < ends[-1]:
+            full = np.zeros((ends[-1], *C.shape[1:]))
+            full[self._kept] = C
+            C = full
         along: Array | None = None
-        for level, part in reversed(list(zip(self._levels, np.split(full, ends[:-1]), strict=True))):
+        for level, part in reversed(list(zip(self._levels, np.split(C, ends[:-1]), strict=True))):
             along = level.join(part, along)
         assert along is not None
-        return along * self._root_weights[(slice(None), *(None,) * (C.ndim - 1))]
+        along *= self._root_weights[(slice(None), *(None,) * (C.ndim - 1))]
+        return along
 
     def invert(self, C: Array) -> Array:
         """Find rows with P V = C; zero where a row weighs nothing."""

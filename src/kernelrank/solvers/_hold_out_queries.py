@@ -89,8 +89,8 @@ class HeldOutQueries:
         return np.concatenate([np.empty(0, np.intp), *(self._contrasts[query] for query in queries)])
 
     def _predict(self, rows: Rows, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None = None) -> Array:
-        found = [self._coefficients(contrasts, some, left) for some in self._split(alphas, len(contrasts))]
-        return np.asarray(_take(self.images, rows) @ np.concatenate(found))
+        images, blocks = _take(self.images, rows), self._split(alphas, len(contrasts))
+        return np.concatenate([_multiply(images, self._coefficients(contrasts, some, left)) for some in blocks])
 
     def _split(self, alphas: Array, n_contrasts: int) -> Iterator[Array]:
         size = max(1, _BLOCK_ELEMENTS // max(1, n_contrasts * len(self.spectrum.values)))
@@ -98,32 +98,33 @@ class HeldOutQueries:
             yield alphas[start : start + size]
 
     def _coefficients(self, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None) -> Array:
-        """Solve for several alphas; shape (n_alphas, r, p)."""
-        values, along = self.spectrum.values, self._along
+        """Solve for several alphas; shape (r, n_alphas, p)."""
+        values, along = self.spectrum.values, self._along[:, None]
         vectors, u = _take(self.spectrum.vectors, contrasts), self.u[contrasts]
-        inverse = 1.0 / (values + alphas[:, None])
-        shrunk = values * inverse
+        inverse = 1.0 / (values[:, None] + alphas)
+        shrunk = values[:, None] * inverse
         if len(contrasts) > len(values):
-            gone, right = vectors.T @ vectors, along - vectors.T @ u
+            gone, right = vectors.T @ vectors, self._along - vectors.T @ u
             if left is not None:
                 new = left[0] @ vectors
                 gone, right = gone - new.T @ new, right + new.T @ left[1]
-            matrix = np.eye(len(values)) - gone * shrunk[:, None, :]
-            return np.asarray(inverse[:, :, None] * np.linalg.solve(matrix, right[None]))
+            matrix = np.eye(len(values)) - gone * shrunk.T[:, None, :]
+            return np.asarray(inverse[:, :, None] * np.moveaxis(np.linalg.solve(matrix, right[None]), 0, 1))
         if self.spectrum.complete:
-            rest = alphas[:, None] * inverse
-            N = (vectors * rest[:, None, :]) @ vectors.T
-            g = vectors @ (rest[:, :, None] * along)
+            rest = alphas * inverse
+            N = _weighted_gram(vectors, rest)
+            g = _multiply(vectors, rest[:, :, None] * along)
         else:
-            N = np.eye(len(u)) - (vectors * shrunk[:, None, :]) @ vectors.T
-            g = u - vectors @ (shrunk[:, :, None] * along)
+            N = np.eye(len(u)) - _weighted_gram(vectors, shrunk)
+            g = u - _multiply(vectors, shrunk[:, :, None] * along)
         e = np.linalg.solve(N, g)
         if left is not None:
             Q, t = left
             spread = np.linalg.solve(N, Q.T[None])
             c = np.linalg.solve(np.eye(len(Q)) - Q @ Q.T + Q @ spread, t - Q @ (u - e))
             e -= spread @ c
-        return np.asarray(inverse[:, :, None] * (along - vectors.T @ e))
+        back = _multiply(vectors.T, np.moveaxis(e, 0, 1))
+        return np.asarray(inverse[:, :, None] * (along - np.moveaxis(back, 0, 1)))
 
     @cached_property
     def _contrasts(self) -> list[Rows]:
@@ -142,3 +143,21 @@ def _take(matrix: Array, rows: Rows) -> Array:
     """Rows of a matrix; no copy if they follow each other."""
     in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
     return matrix[rows[0] : rows[-1] + 1] if in_a_row else matrix[rows]
+
+
+def _multiply(vectors: Array, columns: Array) -> Array:
+    """Multiply with (r, n_alphas, p) columns, all at once; shape (n_alphas, len(vectors), p)."""
+    r, n, p = columns.shape
+    return np.moveaxis((vectors @ columns.reshape(r, n * p)).reshape(len(vectors), n, p), 1, 0)
+
+
+def _weighted_gram(vectors: Array, weights: Array) -> Array:
+    """``vectors diag(w) vectors'`` for each column w of the weights; shape (n_weights, t, t)."""
+    t, n = len(vectors), weights.shape[1]
+    if t > n:
+        return np.asarray((vectors * weights.T[:, None, :]) @ vectors.T)
+    # Products of rows are shared by the weights: half of the work, and less to write.
+    i, j = np.triu_indices(t)
+    gram = np.empty((n, t, t))
+    gram[:, i, j] = gram[:, j, i] = ((vectors[i] * vectors[j]) @ weights).T
+    return gram

@@ -117,7 +117,9 @@ class LeastSquares:
         sizes = np.bincount(self._queries)
         means = sp.csr_array((1.0 / sizes[self._queries], (self._queries, np.arange(len(self._queries)))))
         levels = (self._root[:, None] * self._laplacian.project((means @ self._matrix).T)).T @ vectors
-        images = self._laplacian.lift(vectors * self.spectrum.values / self._root[:, None])
+        images = vectors * self.spectrum.values
+        images /= self._root[:, None]
+        images = self._laplacian.lift(images)
         images += levels[self._queries]
         return images
 

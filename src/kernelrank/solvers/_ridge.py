@@ -62,14 +62,14 @@ def decompose_features(Z: Array) -> Spectrum:
     """Find the spectrum of Z Z' from Z, whose singular values keep the digits that squares lose."""
     vectors, singular, _ = scipy.linalg.svd(Z, full_matrices=False, check_finite=False)
     singular[singular <= max(Z.shape) * _EPS * np.max(singular, initial=0.0)] = 0.0
-    return Spectrum(singular**2, vectors)
+    return Spectrum(singular**2, np.ascontiguousarray(vectors))
 
 
 def decompose_kernel(M: Array, noise: float) -> Spectrum:
     """Find the spectrum of M = Z Z'; eigenvalues up to `noise` are zero."""
     values, vectors = scipy.linalg.eigh(M, check_finite=False, driver="evd")
     values[values <= noise] = 0.0
-    return Spectrum(values, vectors)
+    return Spectrum(values, np.ascontiguousarray(vectors))  # hold-outs take rows of it
 
 
 def solve_features(Z: Array, u: Array, alpha: float) -> Array:
