@@ -31,7 +31,7 @@ Rows = NDArray[np.intp]
 
 _DENSE_ELEMENTS = 1 << 24  # of a sparse matrix that is made dense: 128 MiB
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
-_FITTED = ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "_whitening")
+_FITTED = ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "_whitening", "_moments", "_ids")
 
 
 class Problem(NamedTuple):
@@ -45,6 +45,8 @@ class Problem(NamedTuple):
     obstacle: str | None  # to held-out predictions of one ranking
     has_level: bool  # of one ranking, whose utilities are known
     weights: Array | None
+    qid: ArrayLike | None
+    from_pairs: bool = False
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -88,7 +90,7 @@ class LeastSquaresEstimator(Predictor):
             return loss_of(targets[rows], renumbered, w[rows])
 
         def problem(solver: Any, loss: PairwiseSquares) -> Problem:
-            return Problem(solver, loss, part, targets, queries, obstacle, self._has_level(), weights)
+            return Problem(solver, loss, part, targets, queries, obstacle, self._has_level(), weights, qid)
 
         return self._train(X, part(slice(None)), queries, problem, noted, single)
 
@@ -300,7 +302,8 @@ class LeastSquaresEstimator(Predictor):
         problem: Problem | None = getattr(self, "_training", None)
         if problem is None:
             raise ValueError(
-                f"This {type(self).__name__} has no training data any more: they are neither pickled nor saved. Fit again."
+                f"This {type(self).__name__} has no training data any more: they are neither pickled nor saved,"
+                " nor kept by partial_fit. Fit it again."
             )
         return problem
 

@@ -7,9 +7,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metaestimators import available_if
 
 from kernelrank._validation import check_vector, check_weights, encode_queries
-from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem, check_targets
+from kernelrank.estimators._least_squares import Problem, check_targets
+from kernelrank.estimators._online import OnlineLeastSquares, is_online
 from kernelrank.estimators._parameters import check_choices
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
@@ -19,7 +21,7 @@ from kernelrank.pairs import PreferencePairs
 Array = NDArray[np.float64]
 
 
-class RankRLS(LeastSquaresEstimator, Ranker):
+class RankRLS(OnlineLeastSquares, Ranker):
     r"""Least-squares ranking in closed form, linear or with a kernel.
 
     Minimises the average squared error of differences plus a squared norm [1]_,
@@ -91,6 +93,8 @@ class RankRLS(LeastSquaresEstimator, Ranker):
     array([2, 1, 2, 1])
     """
 
+    _rows_per_total = 0.5  # a pair for every two rows, as the average over pairs has it
+
     def __init__(
         self,
         alpha: float = 1e-3,
@@ -138,6 +142,70 @@ class RankRLS(LeastSquaresEstimator, Ranker):
         """
         return self._fit(X, y, qid, sample_weight)
 
+    @available_if(is_online)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn more rows, in closed form: the model is that of a fit to all rows so far.
+
+        Sums over rows are kept, of n_features^2 numbers, and no rows: O(m n^2 + n^3) a call, whatever came before.
+        With queries, whole ones are added: rows are compared with those of their query, which must be there. Without,
+        rows join one ranking, one by one if need be.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        qid : array-like of shape (n_samples,), optional
+            Query of each row; in all calls or in none.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        For the linear kernel, without `n_basis`. It goes on from :meth:`fit` as well. The shortcuts need rows, and are
+        gone. A pickle has the sums.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernelrank import RankRLS
+        >>> rng = np.random.default_rng(0)
+        >>> X, y, qid = rng.normal(size=(60, 3)), rng.normal(size=60), np.arange(60) // 10
+        >>> model = RankRLS().partial_fit(X[:30], y[:30], qid=qid[:30]).partial_fit(X[30:], y[30:], qid=qid[30:])
+        >>> model = model.forget(X[:10], y[:10], qid=qid[:10])
+        >>> bool(abs(model.coef_ - RankRLS().fit(X[10:], y[10:], qid=qid[10:]).coef_).max() < 1e-9)
+        True
+        """
+        return self._change(X, y, qid, sample_weight, +1)
+
+    @available_if(is_online)  # type: ignore[untyped-decorator]
+    def forget(
+        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Unlearn rows, in closed form: the model is that of a fit to the others.
+
+        Rows are given once more, since none are kept; the same as were learnt, or the model is that of no data. What
+        is left of them is rounding, of their size.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        qid : array-like of shape (n_samples,), optional
+            Query of each row; in all calls or in none.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._change(X, y, qid, sample_weight, -1)
+
+    @available_if(is_online)  # type: ignore[untyped-decorator]
     def fit_pairs(
         self,
         X: Any,
@@ -201,7 +269,7 @@ class RankRLS(LeastSquaresEstimator, Ranker):
             return loss_of(winners, losers, sizes[kept], weights[kept], renumbered)
 
         def problem(solver: Any, loss: PairwiseSquares) -> Problem:
-            return Problem(solver, loss, part, np.zeros((m, 1)), queries, "of given pairs", False, None)
+            return Problem(solver, loss, part, np.zeros((m, 1)), queries, "of given pairs", False, None, qid, True)
 
         return self._train(X, part(slice(None)), queries, problem, noted, True)
 

@@ -7,14 +7,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
-from kernelrank.estimators._least_squares import LeastSquaresEstimator
+from kernelrank.estimators._online import OnlineLeastSquares, is_online
 from kernelrank.losses import mean_squares
 
 Array = NDArray[np.float64]
 
 
-class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
+class RLS(RegressorMixin, OnlineLeastSquares):  # type: ignore[misc]
     r"""Regularised least squares: ridge regression, linear or with a kernel.
 
     Minimises the mean squared error plus a squared norm,
@@ -79,6 +80,8 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
     (3,)
     """
 
+    _rows_per_total = 1.0
+
     def __init__(
         self,
         alpha: float = 1e-3,
@@ -112,6 +115,58 @@ class RLS(RegressorMixin, LeastSquaresEstimator):  # type: ignore[misc]
         self
         """
         return self._fit(X, y, None, sample_weight)
+
+    @available_if(is_online)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn more rows, in closed form: the model is that of a fit to all rows so far.
+
+        Sums over rows are kept, of n_features^2 numbers, and no rows: O(m n^2 + n^3) a call, whatever came before.
+        Rows may come one by one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        For the linear kernel, without `n_basis`. It goes on from :meth:`fit` as well. The shortcuts need rows, and are
+        gone. A pickle has the sums.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from kernelrank import RLS
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = RLS().partial_fit(X[:300], y[:300]).partial_fit(X[300:], y[300:]).forget(X[:9], y[:9])
+        >>> bool(abs(model.coef_ - RLS().fit(X[9:], y[9:]).coef_).max() < 1e-9)
+        True
+        """
+        return self._change(X, y, None, sample_weight, +1)
+
+    @available_if(is_online)  # type: ignore[untyped-decorator]
+    def forget(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
+        """Unlearn rows, in closed form: the model is that of a fit to the others.
+
+        Rows are given once more, since none are kept; the same as were learnt, or the model is that of no data. What
+        is left of them is rounding, of their size.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._change(X, y, None, sample_weight, -1)
 
     def _loss_function(self) -> Any:
         return mean_squares

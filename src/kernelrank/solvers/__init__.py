@@ -3,6 +3,7 @@
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._conjugate_gradient import ConjugateGradients
 from kernelrank.solvers._least_squares import LeastSquares
+from kernelrank.solvers._moments import Moments, MomentsOfRows
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
 from kernelrank.solvers._path import largest_alpha
@@ -14,6 +15,8 @@ __all__ = [
     "ConjugateGradients",
     "LeastSquares",
     "LinearOracle",
+    "Moments",
+    "MomentsOfRows",
     "Newton",
     "Oracle",
     "Products",

@@ -117,7 +117,7 @@ class HeldOutQueries:
         else:
             N = np.eye(len(u)) - _weighted_gram(vectors, shrunk)
             g = u - _multiply(vectors, shrunk[:, :, None] * along)
-        e = np.linalg.solve(N, g)
+        e = np.asarray(np.linalg.solve(N, g), dtype=np.float64)
         if left is not None:
             Q, t = left
             spread = np.linalg.solve(N, Q.T[None])

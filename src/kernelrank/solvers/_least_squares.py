@@ -19,13 +19,19 @@ from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian, scale_both
 from kernelrank.solvers._hold_out import OneRanking
 from kernelrank.solvers._hold_out_queries import HeldOutQueries
-from kernelrank.solvers._ridge import Spectrum, decompose_features, decompose_kernel, solve_features, solve_kernel
+from kernelrank.solvers._ridge import (
+    MANY,
+    Spectrum,
+    decompose_features,
+    decompose_kernel,
+    solve_features,
+    solve_kernel,
+)
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _EPS = float(np.finfo(np.float64).eps)
-_MANY = 1e3
 
 
 class LeastSquares:
@@ -71,7 +77,7 @@ class LeastSquares:
         if self._primal:
             return solve_features(self._features, self._u, alpha)
         M, noise = self._contrasts_kernel()
-        if alpha <= _MANY * noise:  # or rounding would be taken for eigenvalues
+        if alpha <= MANY * noise:  # or rounding would be taken for eigenvalues
             return self._weights(self.spectrum.dual(alpha, self._u))
         return self._weights(solve_kernel(M, self._u, alpha))
 
@@ -150,6 +156,17 @@ class LeastSquares:
         root = np.sqrt(left.weights / self._total)[:, None]
         Q = root * left.laplacian.project(self._laplacian.invert(units)[rest])
         return holder.predict(held_out, contrasts, alpha, (Q, root * left.targets))
+
+    def moments(self) -> tuple[Array, Array]:
+        """Z'Z and Z'u, averages over pairs; for features only."""
+        return self._features.T @ self._features, self._features.T @ self._u
+
+    def mean_row(self, weights: Array) -> Array:
+        """Mean of the rows; for features only."""
+        assert self._rows is not None
+        return np.asarray(
+            np.average(self._rows, axis=0, weights=weights) + (0.0 if self._offset is None else self._offset)
+        )
 
     @cached_property
     def _features(self) -> Array:

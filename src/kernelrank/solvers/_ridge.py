@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
+MANY = 1e3  # times rounding: what a Cholesky factor needs alpha to be
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,16 @@ def solve_features(Z: Array, u: Array, alpha: float) -> Array:
 def solve_kernel(M: Array, u: Array, alpha: float) -> Array:
     """Find c for one alpha, from a Cholesky factor of M + alpha I; M is overwritten."""
     return _solve(M, u, alpha)
+
+
+def solve_moments(gram: Array, right: Array, alpha: float, noise: float) -> Array:
+    """Find w from Z'Z, which is overwritten, and Z'u; eigenvalues up to `noise` are zero."""
+    if alpha > MANY * noise:
+        return _solve(gram, right, alpha)
+    values, vectors = scipy.linalg.eigh(gram, check_finite=False, driver="evd")
+    kept = values > noise
+    vectors = vectors[:, kept]
+    return np.asarray(vectors @ _scale(1.0 / (values[kept] + alpha), vectors.T @ right))
 
 
 def _solve(matrix: Array, right: Array, alpha: float) -> Array:

@@ -1,0 +1,123 @@
+"""Learning more rows, and forgetting some, without the others."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from kernelrank._memory import require_memory
+from kernelrank._validation import as_id_array, check_features, check_weights, encode_queries, separate_qid
+from kernelrank.estimators._least_squares import LeastSquaresEstimator, check_targets
+from kernelrank.kernels import Linear, make_kernel
+from kernelrank.solvers import LeastSquares, Moments, MomentsOfRows
+
+Array = NDArray[np.float64]
+
+
+def is_online(estimator: Any) -> bool:
+    """Whether an estimator has the alpha that it is given: choosing one takes all rows at once."""
+    return "alpha" in estimator.get_params(deep=False)
+
+
+class OnlineLeastSquares(LeastSquaresEstimator):
+    """``partial_fit`` and ``forget`` for linear models: sums over rows are all that is kept."""
+
+    _moments: Moments | None
+    _ids: frozenset[Any] | None  # of the queries so far
+    _rows_per_total: float  # what a row of one ranking counts in the normaliser
+
+    def _change(self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, sign: int) -> Self:
+        self._check_online()
+        X, qid = separate_qid(X, qid)
+        other = copy(self)  # which replaces this one when all has succeeded
+        begun = "n_features_in_" in self.__dict__
+        if sign < 0 and not begun:
+            raise ValueError(f"This {type(self).__name__} has learnt nothing yet that it could forget.")
+        X = check_features(other, X, reset=not begun)
+        other._require_target(y)
+        m, n = X.shape
+        targets, single = check_targets(y, m)
+        weights = check_weights(sample_weight, m)
+        require_memory(
+            8 * (2 * m * n + 4 * n * n), f"{m} rows, and sums of {n} x {n} features,", "Use fewer at a time."
+        )
+        rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        moments, ids = self._start(n, targets.shape[1], qid is not None, begun)
+        if moments.right.shape[1] != targets.shape[1] or (begun and single != self._single):
+            raise ValueError("y must have the shape that it had before.")
+        w = np.ones(m) if weights is None else weights
+        if isinstance(moments, MomentsOfRows):
+            if self._obstacle(None) is not None:
+                raise ValueError(f"Rows join one ranking, or leave it, {self._obstacle(None)} only by a refit.")
+            if sign < 0 and w.sum() >= moments.weight:
+                raise ValueError("forget would leave no row; begin with a new estimator.")
+            moments = moments.change_rows(rows, targets, w, self._rows_per_total, sign)
+        else:
+            codes, _ = encode_queries(qid, m)
+            assert codes is not None
+            assert ids is not None
+            ids = _change_ids(ids, frozenset(as_id_array(qid).ravel().tolist()), sign)  # type: ignore[arg-type]
+            moments = moments.change_queries(rows, self._loss_function()(targets, codes, w), sign)
+        other._moments, other._ids, other._single, other._training = moments, ids, single, None
+        other._fitted_with_queries, other.kernel_, other.n_iter_ = ids is not None, make_kernel(self.kernel), 1
+        other._store_moments(moments)
+        self.__dict__ = other.__dict__
+        return self
+
+    def _start(self, n: int, p: int, with_queries: bool, begun: bool) -> tuple[Moments, frozenset[Any] | None]:
+        """Return the sums so far: those of earlier calls, or of the rows of `fit`."""
+        moments = getattr(self, "_moments", None)
+        if not begun:
+            return (Moments.empty(n, p), frozenset()) if with_queries else (MomentsOfRows.empty(n, p), None)
+        if with_queries != self._fitted_with_queries:
+            raise ValueError("Either all calls have qid, or none has.")
+        if moments is not None:
+            return moments, self._ids
+        problem = self._problem()
+        if not isinstance(problem.solver, LeastSquares) or problem.from_pairs:
+            raise ValueError(
+                'partial_fit and forget cannot go on from fit_pairs or solver="cg": begin with partial_fit.'
+            )
+        gram, right = problem.solver.moments()
+        if problem.qid is not None:
+            total = problem.loss.total
+            ids = frozenset(as_id_array(problem.qid).ravel().tolist())
+            return Moments(total * gram, total * right, total, total * float(np.trace(gram))), ids
+        weights = np.ones(len(problem.y)) if problem.weights is None else problem.weights
+        total = self._rows_per_total * float(weights.sum())
+        mean = np.concatenate([problem.solver.mean_row(weights), np.average(problem.y, axis=0, weights=weights)])
+        largest = total * float(np.trace(gram))
+        return MomentsOfRows(total * gram, total * right, total, largest, float(weights.sum()), mean), None
+
+    def _check_online(self) -> None:
+        if not isinstance(make_kernel(self.kernel), Linear) or self.n_basis is not None:
+            raise ValueError(
+                "partial_fit and forget are for the linear kernel without n_basis, which needs but sums over rows."
+                " Fit other kernels again, or learn from features such as those of sklearn.kernel_approximation."
+            )
+
+    def _store_moments(self, moments: Moments) -> None:
+        found = moments.solve(self._choose_alpha())
+        self.coef_ = found[:, 0] if self._single else found.T.copy()
+        level = np.zeros(found.shape[1])
+        if isinstance(moments, MomentsOfRows):
+            mean = np.asarray(moments.mean)
+            level = mean[len(found) :] - mean[: len(found)] @ found
+        self.intercept_ = float(level[0]) if self._single else level
+
+
+def _change_ids(ids: frozenset[Any], given: frozenset[Any], sign: int) -> frozenset[Any]:
+    known = ids & given
+    if sign > 0 and known:
+        raise ValueError(
+            f"Query {next(iter(known))!r} has been learnt before, and comes whole: to add rows, forget it first."
+        )
+    if sign < 0 and known != given:
+        raise ValueError(f"Query {next(iter(given - ids))!r} has not been learnt, so it cannot be forgotten.")
+    if sign < 0 and given == ids:
+        raise ValueError("forget would leave no query; begin with a new estimator.")
+    return ids | given if sign > 0 else ids - given

@@ -1,0 +1,96 @@
+r"""Linear least squares over pairs, from sums that rows are added to and taken from.
+
+What a linear model needs of its data is ``Z'Z`` and ``Z'u`` (``_least_squares.py``), with contrasts Z inside queries.
+Whole queries add their own contrasts. Rows that join one ranking add the contrasts among themselves, and one more,
+between their mean and that of the rows before them (Chan, Golub and LeVeque 1979): no sum of squares about zero,
+whose difference would cost digits, is ever taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.losses import PairwiseSquares
+from kernelrank.solvers._ridge import solve_moments
+
+Array = NDArray[np.float64]
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the contrasts of all queries so far.
+
+    Attributes
+    ----------
+    gram, right : ndarray of shape (n, n) and (n, p)
+        ``Z'Z`` and ``Z'u``, before the average is taken.
+    total : float
+        The normaliser.
+    largest : float
+        The largest trace that `gram` ever had: what has been taken away leaves rounding of that size.
+    """
+
+    gram: Array
+    right: Array
+    total: float
+    largest: float
+
+    @classmethod
+    def empty(cls, n: int, p: int) -> Self:
+        """Return sums over nothing."""
+        return cls(np.zeros((n, n)), np.zeros((n, p)), 0.0, 0.0)
+
+    def change(self, Z: Array, u: Array, total: float, sign: int) -> Self:
+        """Add contrasts, or take them away: O(k n^2)."""
+        gram = self.gram + sign * (Z.T @ Z)
+        largest = max(self.largest, float(np.trace(gram)))
+        return replace(
+            self, gram=gram, right=self.right + sign * (Z.T @ u), total=self.total + sign * total, largest=largest
+        )
+
+    def change_queries(self, X: Array, loss: PairwiseSquares, sign: int) -> Self:
+        """Add rows of whole queries, or take them away."""
+        root = np.sqrt(loss.weights)[:, None]
+        return self.change(root * loss.laplacian.project(X - X.mean(axis=0)), root * loss.targets, loss.total, sign)
+
+    def solve(self, alpha: float) -> Array:
+        """Find the weights of the features, (n, p): O(n^3)."""
+        if self.total <= 0:
+            return np.zeros_like(self.right)
+        noise = len(self.gram) * _EPS * self.largest / self.total
+        return solve_moments(self.gram / self.total, self.right / self.total, alpha, noise)
+
+
+@dataclass(frozen=True)
+class MomentsOfRows(Moments):
+    """Sums over the rows of one ranking, about their mean.
+
+    Attributes
+    ----------
+    weight : float
+        Of all rows.
+    mean : ndarray of shape (n + p,)
+        Of features and targets.
+    """
+
+    weight: float = 0.0
+    mean: Array | float = 0.0
+
+    def change_rows(self, X: Array, y: Array, weights: Array, share: float, sign: int) -> Self:
+        """Add rows, or take them away; a weight of one makes the normaliser grow by `share`."""
+        rows, n = np.hstack([X, y]), X.shape[1]
+        weight, mean = float(weights.sum()), np.average(rows, axis=0, weights=weights)
+        after = self.weight + sign * weight
+        new_mean = self.mean + (mean - self.mean) * (sign * weight / after)
+        # The means of the new rows and the others, those that are there after adding or after taking away.
+        others, of_others = (self.weight, self.mean) if sign > 0 else (after, new_mean)
+        between = np.sqrt(others * weight / (others + weight)) * (mean - of_others)
+        contrasts = np.vstack([np.sqrt(weights)[:, None] * (rows - mean), between])
+        changed = self.change(contrasts[:, :n], contrasts[:, n:], share * weight, sign)
+        return replace(changed, weight=after, mean=new_mean)
