@@ -13,6 +13,7 @@ has orthonormal rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer[Any]]
 
-_ROWS_AT_ONCE = 64
+_ROWS_AT_ONCE = 32
 
 
 class Contrasts:
@@ -75,23 +76,31 @@ class Contrasts:
         return x
 
     def split_both(self, matrix: Array) -> tuple[Array, Array, Array]:
-        """Split rows and columns of a symmetric matrix: contrasts with contrasts, with the rest, the rest with itself.
-
-        With H = I - U S U' the reflections, ``H K H = K - U V' - V U'`` for ``V = K U S - U (S U' K U S) / 2``: a few
-        passes over the matrix, in its memory if the groups come in order.
-        """
+        """Split rows and columns of a symmetric matrix: contrasts with contrasts, with the rest, the rest with itself."""
         K = matrix if self._in_order else matrix[np.ix_(self.order, self.order)]
-        u, scale, groups = self._vector, self._scale, self._groups
-        KU = np.add.reduceat(K * u, self._starts, axis=1) if len(scale) > 1 else (K @ u)[:, None]
-        KU *= scale
-        core = np.add.reduceat(u[:, None] * KU, self._starts, axis=0) * scale[:, None]
-        V = KU - u[:, None] * (core / 2)[groups]
-        for start in range(0, len(K), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            K[rows] -= u[rows, None] * V.T[groups[rows]]
-            K[rows] -= V[rows][:, groups] * u
         inside, first = self._inside, self._starts
-        return _select(K, inside), -K[np.ix_(inside, first)], K[np.ix_(first, first)]
+        if len(first) == 1:
+            columns = np.stack([self._vector, self._reflection(K)[:, 0]])
+            contrasts = np.empty((len(inside), len(inside)))
+            for rows in _blocks(len(inside)):
+                ours = slice(rows.start + 1, rows.stop + 1)
+                np.subtract(K[ours, 1:], columns[:, ours].T @ columns[::-1, 1:], out=contrasts[rows])
+            edge = K[0] - columns[:, 0] @ columns[::-1]
+            return contrasts, -edge[1:, None], edge[:1, None]
+        V = self._reflection(K)
+        reflected = np.empty_like(K)
+        for rows in _blocks(len(K)):
+            np.multiply(V[rows][:, self._groups], self._vector, out=reflected[rows])
+            reflected[rows] += self._vector[rows, None] * V.T[self._groups[rows]]
+            np.subtract(K[rows], reflected[rows], out=reflected[rows])
+        return reflected[np.ix_(inside, inside)], -reflected[np.ix_(inside, first)], reflected[np.ix_(first, first)]
+
+    def _reflection(self, K: Array) -> Array:
+        """Find V of ``H K H = K - U V' - V U'``, for the reflections H = I - U S U'; one column a group."""
+        KU = (K @ self._vector)[:, None] if len(self._scale) == 1 else np.ascontiguousarray((self._sums @ K).T)
+        KU *= self._scale
+        core = (self._sums @ KU) * self._scale[:, None]
+        return np.asarray(KU - self._vector[:, None] * (core / 2)[self._groups])
 
     def diagonal(self, strengths: Array, along: Array | None) -> Array:
         """Diagonal of the matrix with these eigenvalues: one a contrast, the same in a group; `along` for the rest."""
@@ -114,8 +123,7 @@ class Contrasts:
             return y
         inner = self._sums @ y
         inner *= self._scale[:, None]
-        for start in range(0, len(y), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
+        for rows in _blocks(len(y)):
             y[rows] -= self._vector[rows, None] * inner[self._groups[rows]]
         return y
 
@@ -180,8 +188,9 @@ class PairLaplacian:
         return len(self._kept) == self.n_rows - n_queries and bool((self._root_weights == 1).all())
 
     def project_both(self, K: Array) -> Array:
-        """P K P' for a symmetric matrix, which is overwritten: O(m^2)."""
+        """P K P' for a symmetric matrix: O(m^2)."""
         if (self._root_weights != 1).any():
+            K = K.copy()
             scale_both(K, self._root_weights)
         if len(self._levels) == 1:
             return _select(self._levels[0].split_both(K)[0], self._kept)
@@ -210,19 +219,21 @@ class PairLaplacian:
 
 def scale_both(K: Array, factors: Array) -> None:
     """Multiply rows and columns of a matrix, in one pass."""
-    for start in range(0, len(K), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
+    if (factors == factors[:1]).all():
+        K *= factors[:1] ** 2
+        return
+    for rows in _blocks(len(K)):
         K[rows] *= factors[rows, None] * factors
 
 
 def _select(K: Array, kept: NDArray[np.intp]) -> Array:
-    """Rows and columns of a matrix; a copy only if they are not all of them, and a quick one if they have no gaps."""
-    if len(kept) == len(K):
-        return K
-    if len(kept) and kept[-1] - kept[0] + 1 == len(kept):
-        within = slice(kept[0], kept[-1] + 1)
-        return np.ascontiguousarray(K[within, within])
-    return K[np.ix_(kept, kept)]
+    """Rows and columns of a matrix; a copy only if they are not all of them."""
+    return K if len(kept) == len(K) else K[np.ix_(kept, kept)]
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, _ROWS_AT_ONCE):
+        yield slice(start, min(n, start + _ROWS_AT_ONCE))
 
 
 def all_pairs(queries: Codes, weights: Array) -> PairLaplacian:

@@ -180,7 +180,7 @@ class LeastSquares:
             largest = float(np.trace(M))
         else:
             assert self._matrix is not None
-            M = self._laplacian.project_both(self._matrix.copy())
+            M = self._laplacian.project_both(self._matrix)
             scale_both(M, self._root)
             largest = float(np.max(self._root) ** 2 * np.trace(self._matrix))
         return M, _EPS * largest
