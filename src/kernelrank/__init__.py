@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RLS", "RLSCV", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]
 _ROOMS = (
-    *("cli", "estimators", "exceptions", "io", "kernels", "losses"),
-    *("metrics", "pairs", "persistence", "plots", "solvers"),
+    *("cli", "estimators", "exceptions", "features", "io", "kernels", "losses"),
+    *("metrics", "model_selection", "pairs", "persistence", "plots", "solvers"),
 )
 
 

@@ -76,7 +76,7 @@ class Contrasts:
         return x
 
     def split_both(self, matrix: Array) -> tuple[Array, Array, Array]:
-        """Split rows and columns of a symmetric matrix: contrasts with contrasts, with the rest, the rest with itself."""
+        """Split rows and columns of a symmetric matrix: contrasts with contrasts, with the rest, the rest with it."""
         K = matrix if self._in_order else matrix[np.ix_(self.order, self.order)]
         inside, first = self._inside, self._starts
         if len(first) == 1:
