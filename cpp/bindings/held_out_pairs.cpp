@@ -38,13 +38,15 @@ void predict(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& 
 }
 
 void count(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutVector<std::int64_t> halves,
-           OutVector<std::int64_t> pairs, std::size_t first_row, double shift, bool upper, int n_threads, const Vector<double>& tolerances) {
+           OutVector<std::int64_t> pairs, std::size_t first_row, double shift, bool upper, int n_threads,
+           const Vector<double>& tolerances) {
   const PairBlock block = make_block(rows, columns, between, first_row, shift, upper, n_threads);
   for (const std::size_t n : {halves.shape(0), pairs.shape(0), tolerances.shape(0)}) {
     require(n == rows.n_outputs, "halves, pairs and tolerances must have one element an output");
   }
   SignalCancellation cancel;
-  cancel.guard([&] { kernelrank::count_held_out(block, tolerances.data(), halves.data(), pairs.data(), n_threads, cancel); });
+  cancel.guard(
+      [&] { kernelrank::count_held_out(block, tolerances.data(), halves.data(), pairs.data(), n_threads, cancel); });
 }
 
 }  // namespace

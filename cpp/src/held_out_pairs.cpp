@@ -178,9 +178,8 @@ void for_each_tile(const PairBlock& block, Member& member, Body&& body) {
 }  // namespace
 
 void predict_held_out(const PairBlock& block, double* out, int n_threads, Cancellation& cancel) {
-  run_team(n_threads, cancel, [&](Member& member) {
-    for_each_tile(block, member, [&](Tile& tile) { predict_tile(block, tile, out); });
-  });
+  run_team(n_threads, cancel,
+           [&](Member& member) { for_each_tile(block, member, [&](Tile& tile) { predict_tile(block, tile, out); }); });
   if (!block.upper) return;
   const std::size_t n = block.rows.n_rows;
   for (std::size_t output = 0; output < block.rows.n_outputs; ++output) {
@@ -190,8 +189,8 @@ void predict_held_out(const PairBlock& block, double* out, int n_threads, Cancel
   }
 }
 
-void count_held_out(const PairBlock& block, const double* tolerances, std::int64_t* halves, std::int64_t* pairs, int n_threads,
-                    Cancellation& cancel) {
+void count_held_out(const PairBlock& block, const double* tolerances, std::int64_t* halves, std::int64_t* pairs,
+                    int n_threads, Cancellation& cancel) {
   const std::size_t n_outputs = block.rows.n_outputs;
   std::vector<std::vector<Counts>> counts(static_cast<std::size_t>(n_threads));
   run_team(n_threads, cancel, [&](Member& member) {

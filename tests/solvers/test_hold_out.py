@@ -246,7 +246,10 @@ def test_arrays_that_do_not_fit():
         (lambda: predict_held_out(fewer, rows, block, out, **place), "same rows"),
         (lambda: predict_held_out(rows, rows, block, out[:, :4].copy(), **place), "out must"),
         (lambda: predict_held_out(rows, rows, block, out, **place | {"n_threads": 0}), "n_threads"),
-        (lambda: count_held_out(rows, rows, block, counts[0, :1], counts[1], **place, tolerances=np.zeros(2)), "an output"),
+        (
+            lambda: count_held_out(rows, rows, block, counts[0, :1], counts[1], **place, tolerances=np.zeros(2)),
+            "an output",
+        ),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             call()

@@ -44,7 +44,7 @@ void predict_held_out(const PairBlock& block, double* out, int n_threads, Cancel
 // their predictions are equal; to pairs their number. Equal are also predictions whose difference errors of the
 // residuals up to an output's tolerance may have made: rows that are alike, or a model that knows nothing, must not be
 // told apart by rounding.
-void count_held_out(const PairBlock& block, const double* tolerances, std::int64_t* halves, std::int64_t* pairs, int n_threads,
-                    Cancellation& cancel);
+void count_held_out(const PairBlock& block, const double* tolerances, std::int64_t* halves, std::int64_t* pairs,
+                    int n_threads, Cancellation& cancel);
 
 }  // namespace kernelrank

@@ -14,7 +14,7 @@ Rifkin and Lippert 2007 for any rows). Two forms of I - A keep their digits in d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -44,7 +44,8 @@ class PairCounts(NamedTuple):
     @property
     def concordance(self) -> Array:
         """Share of the pairs that are in the right order; NaN if there are none."""
-        return np.divide(self.halves, 2 * self.pairs, out=np.full(len(self.pairs), np.nan), where=self.pairs > 0)
+        unknown = np.full(len(self.pairs), np.nan)
+        return np.asarray(np.divide(self.halves, 2 * self.pairs, out=unknown, where=self.pairs > 0))
 
 
 @dataclass(frozen=True)
@@ -107,11 +108,8 @@ class OneRanking:
         """
         shape = (self.n_rows if some is None else len(some) for some in (rows, columns))
         found = np.empty((self.y.shape[1], *shape))
-
-        def predict(*block: Any, **place: Any) -> None:
-            predict_held_out(*block, found, **place)
-
-        self._visit(predict, self._refit_alpha(alpha, 2), rows, columns)
+        for block in self._blocks(self._refit_alpha(alpha, 2), rows, columns):
+            predict_held_out(out=found, **block)
         if rows is not None or columns is not None:
             numbers = np.arange(self.n_rows)
             rows, columns = (numbers if some is None else some for some in (rows, columns))
@@ -128,37 +126,37 @@ class OneRanking:
         found = PairCounts(*np.zeros((2, self.y.shape[1]), np.int64))
         alpha = self._refit_alpha(alpha, 2)
         tolerances = _ROUNDING * np.sqrt(self.n_rows) * np.abs(self._residuals(alpha)).max(axis=0)
-
-        def count(*block: Any, **place: Any) -> None:
-            count_held_out(*block, *found, **place, tolerances=tolerances)
-
-        self._visit(count, alpha, rows, columns)
+        for block in self._blocks(alpha, rows, columns):
+            count_held_out(halves=found.halves, pairs=found.pairs, tolerances=tolerances, **block)
         return found
 
     def concordance(self, alpha: float) -> Array:
         """Share of the pairs with different targets that are in the right order when held out; ties count half."""
         return self.count_pairs(alpha).concordance
 
-    def _visit(self, work: Callable[..., None], alpha: float, rows: Rows | None, columns: Rows | None) -> None:
-        """Do the work on each block of rows of I - A: of all pairs, the half above the diagonal."""
-        upper = rows is None and columns is None
+    def _blocks(self, alpha: float, rows: Rows | None, columns: Rows | None) -> Iterator[dict[str, Any]]:
+        """Yield a few rows of I - A at a time, as the compiled functions take them; of all pairs, one half.
+
+        All blocks are in the same memory.
+        """
         residuals, diagonal = self._residuals(alpha).T, self._diagonal(alpha)
         sides = []
         for some in (rows, columns):
             numbers = slice(None) if some is None else some
             parts = (diagonal[numbers], residuals[:, numbers], self.y.T[:, numbers])
             sides.append(HeldOutRows(*map(np.ascontiguousarray, parts)))
+        common = {"rows": sides[0], "columns": sides[1], "shift": self._shift}
         vectors, factors = self.spectrum.vectors, self._factors(alpha)
         left, right = (vectors if some is None else vectors[some] for some in (rows, columns))
+        upper = rows is None and columns is None
         size = min(_BLOCK_ROWS, max(1, _BLOCK_ELEMENTS // max(1, len(right))))
-        memory = np.empty(size * len(right))
+        memory, n_threads = np.empty(size * len(right)), resolve_threads(self.n_jobs)
         for part in _slices(len(left), size):
             others = right[part.start :] if upper else right
             shape = (part.stop - part.start, len(others))
             between = memory[: shape[0] * shape[1]].reshape(shape)
             np.matmul(left[part] * factors, others.T, out=between)
-            place = {"first_row": part.start, "shift": self._shift, "upper": upper}
-            work(*sides, between, **place, n_threads=resolve_threads(self.n_jobs))
+            yield {**common, "between": between, "first_row": part.start, "upper": upper, "n_threads": n_threads}
 
     def _between(self, pairs: Rows, alpha: float) -> Array:
         """I - A of given pairs of rows."""
