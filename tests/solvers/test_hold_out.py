@@ -230,6 +230,14 @@ def test_counting_takes_memory_for_a_few_rows(rng):
     assert peak < 8 * m * (_hold_out._BLOCK_ROWS + 30)
 
 
+def test_memory_is_asked_for_before_it_is_taken(rng, monkeypatch):
+    ranking = OneRanking(*few_features(rng, 400), targets(rng, 400, 1))
+    monkeypatch.setattr("kernelrank._memory.available_memory", lambda: 2**20)
+    with pytest.raises(MemoryError, match=r"\(1, 400, 400\).*Ask for some of the pairs, or for their concordance"):
+        ranking.all_pairs(ALPHA)
+    assert ranking.all_pairs(ALPHA, np.arange(3)).shape == (1, 3, 400)
+
+
 def test_arrays_that_do_not_fit():
     rows, fewer = (HeldOutRows(np.ones(n), np.ones((2, n)), np.ones((2, n))) for n in (5, 4))
     one_output = HeldOutRows(np.ones(5), np.ones((1, 5)), np.ones((1, 5)))

@@ -14,6 +14,7 @@ Rifkin and Lippert 2007 for any rows). Two forms of I - A keep their digits in d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._core import HeldOutRows, count_held_out, predict_held_out
+from kernelrank._memory import require_memory
 from kernelrank._threads import resolve_threads
 from kernelrank.solvers._ridge import Spectrum
 
@@ -106,8 +108,13 @@ class OneRanking:
 
         A row with itself means nothing: it is NaN. With `rows` or `columns`, only these of F.
         """
-        shape = (self.n_rows if some is None else len(some) for some in (rows, columns))
-        found = np.empty((self.y.shape[1], *shape))
+        shape = (self.y.shape[1], *(self.n_rows if some is None else len(some) for some in (rows, columns)))
+        require_memory(
+            8 * math.prod(shape),
+            f"Predictions of all pairs, of shape {shape} with the outputs first,",
+            "Ask for some of the pairs, or for their concordance.",
+        )
+        found = np.empty(shape)
         for block in self._blocks(self._refit_alpha(alpha, 2), rows, columns):
             predict_held_out(out=found, **block)
         if rows is not None or columns is not None:
