@@ -34,7 +34,7 @@ Rows = NDArray[np.intp]
 
 _BLOCK_ROWS = 256  # enough for the matrix product to be fast, few enough to save what is below the diagonal
 _BLOCK_ELEMENTS = 1 << 22  # of a block of rows: 32 MiB
-_ROUNDING = 8 * float(np.finfo(np.float64).eps)  # times the root of the number of rows: of products as long as that
+_ROUNDING = 32 * float(np.finfo(np.float64).eps)  # times the root of the number of rows: of products as long as that
 
 
 class PairCounts(NamedTuple):
