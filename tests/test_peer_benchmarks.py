@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -78,6 +79,22 @@ def test_concordance_of_survival_packages(root):
     ours = [line for line in lines if line["who"] == "kernelrank"]
     assert [line["data"] for line in ours] == ["no ties", "tied scores", "tied times and scores"]
     assert [line["tied"] == "0" for line in ours] == [True, False, False]
+
+
+def test_least_squares(root, tmp_path):
+    command = [sys.executable, "-m", "benchmarks.peers.least_squares", "--quick", "--out", tmp_path]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    [lines] = tables(done.stdout).values()
+    assert [line["reference"] for line in lines] == [
+        *("kernel + Cholesky", "path of one", "eigh", "eigh", "eigh", "eigh", "u"),
+        *("RidgeCV", "KernelRidge, centred for it"),
+    ]
+    assert all(float(line["ratio"]) > 0 for line in lines)
+    assert [line["verdict"] in {"met", "NOT met"} for line in lines] == 7 * [True] + 2 * [False]
+    steps, without = map(int, re.search(r"(\d+) steps, without the preconditioner (\d+)", done.stdout).groups())
+    assert 0 < steps < without
+    assert "RLScore's seconds are quoted" in done.stdout
 
 
 def test_conversions_to_peers(load):

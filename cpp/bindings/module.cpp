@@ -6,6 +6,7 @@
 NB_MODULE(_core, module) {
   module.doc() = "The compiled core of kernelrank.";
   bind_counting(module);
+  bind_held_out_pairs(module);
   bind_products(module);
   bind_svmlight(module);
   bind_violated(module);

@@ -66,6 +66,39 @@ class Preferences(_Violated):
         n_queries: int,
     ) -> None: ...
 
+class HeldOutRows:
+    """Rows of which two at a time are held out."""
+
+    # Residuals and targets have a line an output.
+    def __init__(self, diagonal: _Floats, residuals: _Floats, targets: _Floats) -> None: ...
+
+# A block of I - A: `between` has rows from `first_row` on, and all columns; only those from `first_row` on if `upper`.
+def predict_held_out(
+    rows: HeldOutRows,
+    columns: HeldOutRows,
+    between: _Floats,
+    out: _Floats,
+    first_row: int,
+    shift: float,
+    upper: bool,
+    n_threads: int,
+) -> None:
+    """Write the predictions of rows that are held out with a column."""
+
+def count_held_out(
+    rows: HeldOutRows,
+    columns: HeldOutRows,
+    between: _Floats,
+    halves: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    first_row: int,
+    shift: float,
+    upper: bool,
+    n_threads: int,
+    tolerances: _Floats,
+) -> None:
+    """Add the pairs with different targets, and twice those in the right order, ties once."""
+
 def gather_product(
     starts: NDArray[Any],
     indices: NDArray[Any],

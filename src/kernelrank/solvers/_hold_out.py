@@ -14,19 +14,40 @@ Rifkin and Lippert 2007 for any rows). Two forms of I - A keep their digits in d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._core import HeldOutRows, count_held_out, predict_held_out
+from kernelrank._memory import require_memory
+from kernelrank._threads import resolve_threads
 from kernelrank.solvers._ridge import Spectrum
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
-_BLOCK_ELEMENTS = 1 << 22  # of a block of rows against all rows: 32 MiB
-_CACHED_ELEMENTS = 1 << 15
+_BLOCK_ROWS = 256  # enough for the matrix product to be fast, few enough to save what is below the diagonal
+_BLOCK_ELEMENTS = 1 << 22  # of a block of rows: 32 MiB
+_ROUNDING = 32 * float(np.finfo(np.float64).eps)  # times the root of the number of rows: of products as long as that
+
+
+class PairCounts(NamedTuple):
+    """Pairs with different targets, counted for each output; those of several calls can be added."""
+
+    halves: Counts  # two for a pair that is in the right order, one for equal predictions
+    pairs: Counts
+
+    @property
+    def concordance(self) -> Array:
+        """Share of the pairs that are in the right order; NaN if there are none."""
+        unknown = np.full(len(self.pairs), np.nan)
+        return np.asarray(np.divide(self.halves, 2 * self.pairs, out=unknown, where=self.pairs > 0))
 
 
 @dataclass(frozen=True)
@@ -36,15 +57,22 @@ class OneRanking:
     Attributes
     ----------
     spectrum : Spectrum
-        Of the centred rows; its vectors as long as there are rows.
+        Of the centred rows; its vectors as long as there are rows. They need not be orthonormal if `complete`.
     complete : bool
         Whether the vectors span all that is orthogonal to the constants.
     y : ndarray of shape (m, p)
+    averaged : bool
+        Whether an alpha is meant for an average over the rows, as above. If not, it is the one of the refit, in units
+        of the whole problem.
+    n_jobs : int, optional
+        Threads for what is done to each pair; the matrix products have those of BLAS.
     """
 
     spectrum: Spectrum
     complete: bool
     y: Array
+    averaged: bool = True
+    n_jobs: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -53,25 +81,20 @@ class OneRanking:
 
     def predict(self, rows: Rows, alpha: float) -> Array:
         """Predict some rows, all of them held out."""
-        alpha *= 1 - len(rows) / self.n_rows
-        block = self._matrix(rows, alpha)[:, rows]
+        alpha = self._refit_alpha(alpha, len(rows))
+        block = self._matrix(rows, alpha)
         return self.y[rows] - _solve(block, self._residuals(alpha)[rows])
 
     def each_row(self, alpha: float) -> Array:
         """Predict every row, held out alone."""
-        alpha *= 1 - 1 / self.n_rows
+        alpha = self._refit_alpha(alpha, 1)
         return np.asarray(self.y - self._residuals(alpha) / self._diagonal(alpha)[:, None])
 
     def pairs(self, pairs: Rows, alpha: float) -> Array:
         """Predict both rows of each pair, the two of them held out; shape (n_pairs, 2, p)."""
-        alpha *= 1 - 2 / self.n_rows
-        residuals, diagonal = self._residuals(alpha), self._diagonal(alpha)
+        alpha = self._refit_alpha(alpha, 2)
+        residuals, diagonal, between = self._residuals(alpha), self._diagonal(alpha), self._between(pairs, alpha)
         first, second = pairs.T
-        factors = self._factors(alpha)
-        vectors = self.spectrum.vectors
-        between = np.einsum("kr,r,kr->k", vectors[first], factors, vectors[second])
-        if not self.complete:
-            between -= 1 / self.n_rows
         return np.stack(
             [
                 self._pair(first, second, residuals, diagonal, between),
@@ -80,86 +103,120 @@ class OneRanking:
             axis=1,
         )
 
-    def all_pairs(self, alpha: float) -> Array:
+    def all_pairs(self, alpha: float, rows: Rows | None = None, columns: Rows | None = None) -> Array:
         """Return F, ``F[i, j]`` the prediction of row i with i and j held out; shape (p, m, m).
 
-        The diagonal means nothing: it is NaN.
+        A row with itself means nothing: it is NaN. With `rows` or `columns`, only these of F.
         """
-        found = np.empty((self.y.shape[1], self.n_rows, self.n_rows))
-        for rows, between, inverse, residuals, diagonal in self._blocks(alpha):
-            own, other = inverse * diagonal, inverse
-            other *= between
-            for k, r in enumerate(residuals.T):
-                block = found[k, rows]
-                np.multiply(other, r, out=block)
-                block -= own * r[rows, None]
-                block += self.y[rows, k, None]
+        shape = (self.y.shape[1], *(self.n_rows if some is None else len(some) for some in (rows, columns)))
+        require_memory(
+            8 * math.prod(shape),
+            f"Predictions of all pairs, of shape {shape} with the outputs first,",
+            "Ask for some of the pairs, or for their concordance.",
+        )
+        found = np.empty(shape)
+        for block in self._blocks(self._refit_alpha(alpha, 2), rows, columns):
+            predict_held_out(out=found, **block)
+        if rows is not None or columns is not None:
+            numbers = np.arange(self.n_rows)
+            rows, columns = (numbers if some is None else some for some in (rows, columns))
+            for i, row in enumerate(rows):
+                found[:, i, columns == row] = np.nan
+        return found
+
+    def count_pairs(self, alpha: float, rows: Rows | None = None, columns: Rows | None = None) -> PairCounts:
+        """Count the pairs with different targets, and those in the right order when both rows are held out.
+
+        Every pair counts once. With `rows` or `columns`, every combination of the two does. Predictions that differ by
+        no more than rounding, as those of equal rows, are equal.
+        """
+        found = PairCounts(*np.zeros((2, self.y.shape[1]), np.int64))
+        alpha = self._refit_alpha(alpha, 2)
+        tolerances = _ROUNDING * np.sqrt(self.n_rows) * np.abs(self._residuals(alpha)).max(axis=0)
+        for block in self._blocks(alpha, rows, columns):
+            count_held_out(halves=found.halves, pairs=found.pairs, tolerances=tolerances, **block)
         return found
 
     def concordance(self, alpha: float) -> Array:
         """Share of the pairs with different targets that are in the right order when held out; ties count half."""
-        right, total = np.zeros(self.y.shape[1]), np.zeros(self.y.shape[1])
-        for rows, between, inverse, residuals, diagonal in self._blocks(alpha):
-            own, other = (diagonal + between) * inverse, inverse
-            other *= diagonal[rows, None] + between
-            for k, (y, r) in enumerate(zip(self.y.T, residuals.T, strict=True)):
-                differences = y[rows, None] - y
-                predicted = other * r
-                predicted -= own * r[rows, None]
-                predicted += differences  # F[i, j] - F[j, i]
-                agreement = np.sign(differences) * np.sign(predicted)
-                right[k] += (
-                    np.count_nonzero(agreement > 0) + np.count_nonzero((agreement == 0) & (differences != 0)) / 2
-                )
-                total[k] += np.count_nonzero(differences)
-        return right / total
+        return self.count_pairs(alpha).concordance
 
-    def _blocks(self, alpha: float) -> Iterator[tuple[slice, Array, Array, Array, Array]]:
-        """Yield a few rows at a time, so that the work on them stays in the caches.
+    def _blocks(self, alpha: float, rows: Rows | None, columns: Rows | None) -> Iterator[dict[str, Any]]:
+        """Yield a few rows of I - A at a time, as the compiled functions take them; of all pairs, one half.
 
-        Rows, theirs of I - A, the inverse determinants of their pairs (NaN for a row with itself), and of all
-        rows the residuals and the diagonal of I - A.
+        All blocks are in the same memory.
         """
-        alpha *= 1 - 2 / self.n_rows
-        residuals, diagonal = self._residuals(alpha), self._diagonal(alpha)
-        for part in _slices(self.n_rows, _BLOCK_ELEMENTS // self.n_rows):
-            matrix = self._matrix(part, alpha)
-            for few in _slices(len(matrix), _CACHED_ELEMENTS // self.n_rows):
-                rows = slice(part.start + few.start, part.start + few.stop)
-                between = matrix[few]
-                determinant = diagonal[rows, None] * diagonal
-                determinant -= between**2
-                determinant[np.arange(len(between)), np.arange(rows.start, rows.stop)] = np.nan
-                yield rows, between, 1.0 / determinant, residuals, diagonal
+        residuals, diagonal = self._residuals(alpha).T, self._diagonal(alpha)
+        sides = []
+        for some in (rows, columns):
+            numbers = slice(None) if some is None else some
+            parts = (diagonal[numbers], residuals[:, numbers], self.y.T[:, numbers])
+            sides.append(HeldOutRows(*map(np.ascontiguousarray, parts)))
+        common = {"rows": sides[0], "columns": sides[1], "shift": self._shift}
+        vectors, factors = self.spectrum.vectors, self._factors(alpha)
+        left, right = (vectors if some is None else vectors[some] for some in (rows, columns))
+        upper = rows is None and columns is None
+        size = min(_BLOCK_ROWS, max(1, _BLOCK_ELEMENTS // max(1, len(right))))
+        memory, n_threads = np.empty(size * len(right)), resolve_threads(self.n_jobs)
+        for part in _slices(len(left), size):
+            others = right[part.start :] if upper else right
+            shape = (part.stop - part.start, len(others))
+            between = memory[: shape[0] * shape[1]].reshape(shape)
+            np.matmul(left[part] * factors, others.T, out=between)
+            yield {**common, "between": between, "first_row": part.start, "upper": upper, "n_threads": n_threads}
+
+    def _between(self, pairs: Rows, alpha: float) -> Array:
+        """I - A of given pairs of rows."""
+        vectors, factors = self.spectrum.vectors, self._factors(alpha)
+        found = np.empty(len(pairs))
+        for part in _slices(len(pairs), _BLOCK_ELEMENTS // max(1, len(factors))):
+            first, second = pairs[part].T
+            found[part] = np.einsum("kr,r,kr->k", vectors[first], factors, vectors[second])
+        return found + self._shift
 
     def _pair(self, i: Rows, j: Rows, residuals: Array, diagonal: Array, between: Array) -> Array:
         determinant = diagonal[i] * diagonal[j] - between**2
         e = diagonal[j][:, None] * residuals[i] - between[:, None] * residuals[j]
         return np.asarray(self.y[i] - e / determinant[:, None])
 
+    def _refit_alpha(self, alpha: float, n_held_out: int) -> float:
+        return alpha * (1 - n_held_out / self.n_rows) if self.averaged else alpha
+
     def _factors(self, alpha: float) -> Array:
         values = self.spectrum.values
         return alpha / (values + alpha) if self.complete else -values / (values + alpha)
 
-    def _matrix(self, rows: Rows | slice, alpha: float) -> Array:
-        """Rows of I - A."""
-        vectors = self.spectrum.vectors
-        block = (vectors[rows] * self._factors(alpha)) @ vectors.T
+    @property
+    def _shift(self) -> float:
+        """What I - A has between any two rows, beside the vectors."""
+        return 0.0 if self.complete else -1 / self.n_rows
+
+    def _matrix(self, rows: Rows, alpha: float) -> Array:
+        """I - A, of some rows and columns."""
+        vectors = self.spectrum.vectors[rows]
+        block = (vectors * self._factors(alpha)) @ vectors.T + self._shift
         if not self.complete:
-            block -= 1 / self.n_rows
-            numbers = np.arange(self.n_rows)[rows]
-            block[np.arange(len(numbers)), numbers] += 1.0
+            block[np.diag_indices(len(rows))] += 1.0
         return np.asarray(block)
 
     def _diagonal(self, alpha: float) -> Array:
-        diagonal = self.spectrum.vectors**2 @ self._factors(alpha)
-        return np.asarray(diagonal if self.complete else diagonal + (1 - 1 / self.n_rows))
+        factors, vectors = self._factors(alpha), self.spectrum.vectors
+        parts = _slices(self.n_rows, _BLOCK_ELEMENTS // max(1, len(factors)))
+        diagonal = np.concatenate([vectors[part] ** 2 @ factors for part in parts])
+        return diagonal if self.complete else diagonal + (1.0 + self._shift)
 
     def _residuals(self, alpha: float) -> Array:
         """(I - A) y."""
-        vectors, y = self.spectrum.vectors, self.y - self.y.mean(axis=0)
-        residuals = vectors @ (self._factors(alpha)[:, None] * (vectors.T @ y))
-        return np.asarray(residuals if self.complete else residuals + y)
+        residuals = self.spectrum.vectors @ (self._factors(alpha)[:, None] * self._along)
+        return np.asarray(residuals if self.complete else residuals + self._centred)
+
+    @cached_property
+    def _along(self) -> Array:
+        return np.asarray(self.spectrum.vectors.T @ self._centred)
+
+    @cached_property
+    def _centred(self) -> Array:
+        return np.asarray(self.y - self.y.mean(axis=0))
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:

@@ -1,0 +1,50 @@
+// What least squares would predict for the two rows of a pair that was held out, and whether their order is right.
+//
+// With W = I - A, where A takes the targets to the predictions of a model of all rows, and r = W y, the errors of rows
+// i and j, both held out, are
+//
+//   e_i = (W_jj r_i - W_ij r_j) / det,   e_j = (W_ii r_j - W_ij r_i) / det,   det = W_ii W_jj - W_ij^2.
+//
+// Rows of W come in blocks, as a matrix product made them. All that an element needs of its pair is found once,
+// whatever the number of outputs; tiles of the block stay in the caches while the outputs take their turns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernelrank/parallel.hpp"
+
+namespace kernelrank {
+
+// Some rows, and of each output their residuals and targets; an output's are next to each other.
+struct HeldOutRows {
+  std::size_t n_rows, n_outputs;
+  const double* diagonal;   // of W: n_rows
+  const double* residuals;  // n_outputs x n_rows
+  const double* targets;    // n_outputs x n_rows
+};
+
+// W between some of `rows` and some of `columns`, from the first ones on.
+struct PairBlock {
+  const HeldOutRows& rows;
+  const HeldOutRows& columns;
+  std::size_t first_row, first_column;
+  std::size_t n_rows, n_columns;
+  const double* between;  // n_rows x n_columns
+  double shift;           // to be added to each element of `between`
+  // Rows and columns are the same, and begin with the same one: pairs below the diagonal are those above.
+  bool upper;
+};
+
+// out[output, row, column] = prediction of the row, with the column held out as well; of shape
+// (n_outputs, rows.n_rows, columns.n_rows). If upper, also the other way round, and NaN on the diagonal.
+void predict_held_out(const PairBlock& block, double* out, int n_threads, Cancellation& cancel);
+
+// Adds, for each output, over the pairs with different targets: to halves 2 if they are in the right order, 1 if
+// their predictions are equal; to pairs their number. Equal are also predictions whose difference errors of the
+// residuals up to an output's tolerance may have made: rows that are alike, or a model that knows nothing, must not be
+// told apart by rounding.
+void count_held_out(const PairBlock& block, const double* tolerances, std::int64_t* halves, std::int64_t* pairs,
+                    int n_threads, Cancellation& cancel);
+
+}  // namespace kernelrank

@@ -1,0 +1,209 @@
+#include "kernelrank/held_out_pairs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernelrank/dispatch.hpp"
+
+namespace kernelrank {
+namespace {
+
+constexpr std::size_t kTileRows = 16;
+constexpr std::size_t kTileColumns = 128;
+
+using TileRow = double[kTileColumns];
+
+// A few rows and columns of the block, and what all outputs need of a pair.
+struct Tile {
+  Range rows, columns;  // of the block
+  alignas(64) TileRow first[kTileRows], second[kTileRows], slack[kTileRows];
+
+  TileRow& first_of(std::size_t i) { return first[i - rows.begin]; }
+  TileRow& second_of(std::size_t i) { return second[i - rows.begin]; }
+  TileRow& slack_of(std::size_t i) { return slack[i - rows.begin]; }
+  // Columns that make a pair with row i.
+  Range pairs_of(const PairBlock& block, std::size_t i) const {
+    return {block.upper ? std::clamp(i + 1, columns.begin, columns.end) : columns.begin, columns.end};
+  }
+};
+
+// One output's numbers of the rows or columns of a block.
+struct Output {
+  const double* residuals;
+  const double* targets;
+};
+
+Output output_of(const HeldOutRows& rows, std::size_t output, std::size_t first) {
+  return {rows.residuals + output * rows.n_rows + first, rows.targets + output * rows.n_rows + first};
+}
+
+// first = W_ij, second = 1 / det.
+void invert(const PairBlock& block, Tile& tile) {
+  const double* across = block.columns.diagonal + block.first_column;
+  for (std::size_t i = tile.rows.begin; i < tile.rows.end; ++i) {
+    const double* between = block.between + i * block.n_columns;
+    const double own = block.rows.diagonal[block.first_row + i];
+    double* w = tile.first_of(i);
+    double* inverse = tile.second_of(i);
+    for (std::size_t j = tile.columns.begin; j < tile.columns.end; ++j) {
+      const double w_ij = between[j] + block.shift;
+      w[j - tile.columns.begin] = w_ij;
+      inverse[j - tile.columns.begin] = 1.0 / (own * across[j] - w_ij * w_ij);
+    }
+  }
+}
+
+// From there to the difference, f_i - f_j = y_i - y_j - first r_i + second r_j, and to what it makes of errors of the
+// residuals. The determinant has lost digits where it is much less than its first term, and `slack` allows for that.
+void turn_into_differences(const PairBlock& block, Tile& tile) {
+  const double* across = block.columns.diagonal + block.first_column;
+  for (std::size_t i = tile.rows.begin; i < tile.rows.end; ++i) {
+    const double own = block.rows.diagonal[block.first_row + i];
+    double* first = tile.first_of(i);
+    double* second = tile.second_of(i);
+    double* slack = tile.slack_of(i);
+    for (std::size_t j = tile.columns.begin; j < tile.columns.end; ++j) {
+      const std::size_t k = j - tile.columns.begin;
+      const double w_ij = first[k], inverse = second[k];
+      first[k] = (across[j] + w_ij) * inverse;
+      second[k] = (own + w_ij) * inverse;
+      slack[k] = std::abs(own * across[j] * inverse) * (std::abs(first[k]) + std::abs(second[k]));
+    }
+  }
+}
+
+// Writes the predictions of the rows of the tile, for one output.
+void predict_rows(const PairBlock& block, Tile& tile, const Output& rows, const Output& columns, double* out) {
+  const std::size_t stride = block.columns.n_rows;
+  const double* across = block.columns.diagonal + block.first_column;
+  for (std::size_t i = tile.rows.begin; i < tile.rows.end; ++i) {
+    const double *w = tile.first_of(i), *inverse = tile.second_of(i);
+    const double r_i = rows.residuals[i], y_i = rows.targets[i];
+    double* line = out + (block.first_row + i) * stride + block.first_column;
+    const Range pairs = tile.pairs_of(block, i);
+    for (std::size_t j = pairs.begin; j < pairs.end; ++j) {
+      const std::size_t k = j - tile.columns.begin;
+      line[j] = y_i - (across[j] * r_i - w[k] * columns.residuals[j]) * inverse[k];
+    }
+  }
+}
+
+// Writes the predictions of the columns of the tile, where they are rows of the same matrix.
+void predict_columns(const PairBlock& block, Tile& tile, const Output& rows, const Output& columns, double* out) {
+  alignas(64) TileRow predicted[kTileRows];
+  for (std::size_t i = tile.rows.begin; i < tile.rows.end; ++i) {
+    const double *w = tile.first_of(i), *inverse = tile.second_of(i);
+    const double r_i = rows.residuals[i], own = block.rows.diagonal[block.first_row + i];
+    double* line = predicted[i - tile.rows.begin];
+    for (std::size_t j = tile.columns.begin; j < tile.columns.end; ++j) {
+      const std::size_t k = j - tile.columns.begin;
+      line[k] = columns.targets[j] - (own * columns.residuals[j] - w[k] * r_i) * inverse[k];
+    }
+  }
+  const std::size_t stride = block.rows.n_rows;
+  for (std::size_t j = tile.columns.begin; j < tile.columns.end; ++j) {
+    double* line = out + (block.first_column + j) * stride + block.first_row;
+    for (std::size_t i = tile.rows.begin; i < std::min(tile.rows.end, j); ++i) {
+      line[i] = predicted[i - tile.rows.begin][j - tile.columns.begin];
+    }
+  }
+}
+
+struct Counts {
+  std::int64_t halves = 0, pairs = 0;
+};
+
+Counts count_tile(const PairBlock& block, Tile& tile, const Output& rows, const Output& columns, double tolerance) {
+  std::int64_t halves = 0, relevant = 0;
+  for (std::size_t i = tile.rows.begin; i < tile.rows.end; ++i) {
+    const double *first = tile.first_of(i), *second = tile.second_of(i), *slack = tile.slack_of(i);
+    const double r_i = rows.residuals[i], y_i = rows.targets[i];
+    const Range pairs = tile.pairs_of(block, i);
+    for (std::size_t j = pairs.begin; j < pairs.end; ++j) {
+      const std::size_t k = j - tile.columns.begin;
+      const double target = y_i - columns.targets[j];
+      const double predicted = target - first[k] * r_i + second[k] * columns.residuals[j];
+      const double agreement = std::copysign(1.0, target) * predicted, noise = slack[k] * tolerance;
+      const std::int64_t differ = target != 0.0;
+      halves += differ & static_cast<std::int64_t>(agreement > noise);
+      halves += differ & static_cast<std::int64_t>(agreement >= -noise);
+      relevant += differ;
+    }
+  }
+  return {halves, relevant};
+}
+
+// Predictions of a tile and all outputs.
+KERNELRANK_CLONES
+void predict_tile(const PairBlock& block, Tile& tile, double* out) {
+  invert(block, tile);
+  const std::size_t size = block.rows.n_rows * block.columns.n_rows;
+  for (std::size_t output = 0; output < block.rows.n_outputs; ++output) {
+    const Output rows = output_of(block.rows, output, block.first_row);
+    const Output columns = output_of(block.columns, output, block.first_column);
+    predict_rows(block, tile, rows, columns, out + output * size);
+    if (block.upper) predict_columns(block, tile, rows, columns, out + output * size);
+  }
+}
+
+KERNELRANK_CLONES
+void count_outputs(const PairBlock& block, Tile& tile, const double* tolerances, Counts* counts) {
+  invert(block, tile);
+  turn_into_differences(block, tile);
+  for (std::size_t output = 0; output < block.rows.n_outputs; ++output) {
+    const Counts found = count_tile(block, tile, output_of(block.rows, output, block.first_row),
+                                    output_of(block.columns, output, block.first_column), tolerances[output]);
+    counts[output].halves += found.halves;
+    counts[output].pairs += found.pairs;
+  }
+}
+
+// body(tile) for this member's tiles: rows of tiles are dealt out in turns, because upper ones are longer.
+template <class Body>
+void for_each_tile(const PairBlock& block, Member& member, Body&& body) {
+  Tile tile;
+  const auto step = kTileRows * static_cast<std::size_t>(member.size());
+  for (auto i = kTileRows * static_cast<std::size_t>(member.index()); i < block.n_rows; i += step) {
+    tile.rows = {i, std::min(block.n_rows, i + kTileRows)};
+    for (std::size_t j = block.upper ? i : 0; j < block.n_columns; j += kTileColumns) {
+      if (member.stop()) return;
+      tile.columns = {j, std::min(block.n_columns, j + kTileColumns)};
+      body(tile);
+    }
+  }
+}
+
+}  // namespace
+
+void predict_held_out(const PairBlock& block, double* out, int n_threads, Cancellation& cancel) {
+  run_team(n_threads, cancel,
+           [&](Member& member) { for_each_tile(block, member, [&](Tile& tile) { predict_tile(block, tile, out); }); });
+  if (!block.upper) return;
+  const std::size_t n = block.rows.n_rows;
+  for (std::size_t output = 0; output < block.rows.n_outputs; ++output) {
+    for (std::size_t i = block.first_row; i < block.first_row + block.n_rows; ++i) {
+      out[(output * n + i) * n + i] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+}
+
+void count_held_out(const PairBlock& block, const double* tolerances, std::int64_t* halves, std::int64_t* pairs,
+                    int n_threads, Cancellation& cancel) {
+  const std::size_t n_outputs = block.rows.n_outputs;
+  std::vector<std::vector<Counts>> counts(static_cast<std::size_t>(n_threads));
+  run_team(n_threads, cancel, [&](Member& member) {
+    auto& mine = counts[static_cast<std::size_t>(member.index())];
+    mine.resize(n_outputs);
+    for_each_tile(block, member, [&](Tile& tile) { count_outputs(block, tile, tolerances, mine.data()); });
+  });
+  for (const auto& each : counts) {
+    for (std::size_t output = 0; output < n_outputs; ++output) {
+      halves[output] += each[output].halves;
+      pairs[output] += each[output].pairs;
+    }
+  }
+}
+
+}  // namespace kernelrank

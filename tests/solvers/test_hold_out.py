@@ -1,0 +1,263 @@
+"""Hold-outs of one ranking against refits, and their fast loops against a solution of each pair alone."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.linalg import helmert
+
+from kernelrank._core import HeldOutRows, count_held_out, predict_held_out
+from kernelrank.solvers import _hold_out
+from kernelrank.solvers._hold_out import OneRanking, PairCounts
+from kernelrank.solvers._ridge import Spectrum, decompose_features
+
+ALPHA = 0.3
+
+
+def centre_and_decompose(X):
+    contrasts = helmert(len(X))  # orthonormal, and orthogonal to the constants
+    spectrum = decompose_features(contrasts @ X)
+    return Spectrum(spectrum.values, contrasts.T @ spectrum.vectors), spectrum.complete
+
+
+def few_features(rng, m):
+    return centre_and_decompose(rng.normal(size=(m, 2)))
+
+
+def all_features(rng, m):
+    return centre_and_decompose(rng.normal(size=(m, m)))
+
+
+def not_orthonormal(rng, m):
+    vectors = rng.normal(size=(m, m + 2))
+    return Spectrum(rng.random(m + 2), vectors - vectors.mean(axis=0)), True
+
+
+forms = pytest.mark.parametrize("form", [few_features, all_features, not_orthonormal])
+
+
+def matrix(ranking, alpha):
+    """I - A, written out."""
+    values, V = ranking.spectrum.values, ranking.spectrum.vectors
+    if ranking.complete:
+        return V @ np.diag(alpha / (values + alpha)) @ V.T
+    m = ranking.n_rows
+    return np.eye(m) - 1 / m - V @ np.diag(values / (values + alpha)) @ V.T
+
+
+def solve_each_pair(ranking, alpha):
+    """F for each output, from two equations a pair; alpha is that of the refit."""
+    W, y, m = matrix(ranking, alpha), ranking.y, ranking.n_rows
+    residuals = W @ (y - y.mean(axis=0))
+    pairs = np.array([(i, j) for i in range(m) for j in range(i)])
+    i, j = pairs.T
+    found = y[pairs] - np.linalg.solve(W[pairs[:, :, None], pairs[:, None, :]], residuals[pairs])
+    F = np.full((y.shape[1], m, m), np.nan)
+    F[:, i, j], F[:, j, i] = found[:, 0].T, found[:, 1].T
+    return F
+
+
+def count_each_pair(y, F, rows=None, columns=None):
+    """Halves and pairs of one output."""
+    m = len(y)
+    pairs = [(i, j) for i in range(m) for j in range(i)] if rows is None else [(i, j) for i in rows for j in columns]
+    pairs = [(i, j) for i, j in pairs if y[i] != y[j]]
+    differences = [np.sign(y[i] - y[j]) * (F[i, j] - F[j, i]) for i, j in pairs]
+    noise = 1e-11 * np.nanmax(np.abs(F))
+    return sum(int(d > noise) + int(d >= -noise) for d in differences), len(pairs)
+
+
+def targets(rng, m, p):
+    return np.round(2 * rng.normal(size=(m, p)))
+
+
+# Sizes on both sides of the tiles, 16 x 128.
+@forms
+@pytest.mark.parametrize("m", [4, 16, 17, 60, 150])
+def test_each_pair_has_two_equations(rng, form, m):
+    ranking = OneRanking(*form(rng, m), targets(rng, m, 2))
+    F = ranking.all_pairs(ALPHA)
+    expected = solve_each_pair(ranking, ALPHA * (1 - 2 / m))
+    np.testing.assert_allclose(F, expected, rtol=1e-8, atol=1e-8)
+    assert np.isnan(F[:, range(m), range(m)]).all()
+    found = ranking.count_pairs(ALPHA)
+    for k in range(2):
+        assert (found.halves[k], found.pairs[k]) == count_each_pair(ranking.y[:, k], expected[k])
+    np.testing.assert_array_equal(ranking.concordance(ALPHA), found.halves / found.pairs / 2)
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_a_refit_says_the_same(rng, n):
+    X, y = rng.normal(size=(20, n)) + 10, rng.normal(size=20)
+    F = OneRanking(*centre_and_decompose(X), y[:, None]).all_pairs(ALPHA)[0]
+    for i, j in [(0, 1), (5, 19), (19, 5), (18, 3)]:
+        rest = np.setdiff1d(np.arange(20), [i, j])
+        means = X[rest].mean(axis=0), y[rest].mean()
+        Z = X[rest] - means[0]
+        # The mean loss of 18 rows in units of the sum over 20.
+        w = np.linalg.solve(Z.T @ Z + ALPHA * 18 / 20 * np.eye(n), Z.T @ (y[rest] - means[1]))
+        assert F[i, j] == pytest.approx((X[i] - means[0]) @ w + means[1], rel=1e-9)
+
+
+@st.composite
+def rankings(draw):
+    m, p = draw(st.integers(4, 45)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    form = draw(st.sampled_from([few_features, all_features, not_orthonormal]))
+    y = rng.integers(draw(st.integers(1, 5)), size=(m, p)).astype(float)
+    return OneRanking(*form(rng, m), y, n_jobs=draw(st.integers(1, 3))), rng
+
+
+@given(rankings(), st.floats(1e-3, 1e3))
+def test_counts(ranking_and_rng, alpha):
+    ranking, rng = ranking_and_rng
+    m = ranking.n_rows
+    expected = solve_each_pair(ranking, alpha * (1 - 2 / m))
+    differences, scale = np.abs(expected - expected.transpose(0, 2, 1)), np.nanmax(np.abs(expected))
+    assume(not ((differences > 1e-13 * scale) & (differences < 1e-9 * scale)).any())
+    found = ranking.count_pairs(alpha)
+    some, others = (rng.choice(m, rng.integers(m + 1), replace=False) for _ in range(2))
+    part = ranking.count_pairs(alpha, some, others)
+    for k, (y, F) in enumerate(zip(ranking.y.T, expected, strict=True)):
+        assert (found.halves[k], found.pairs[k]) == count_each_pair(y, F)
+        assert (part.halves[k], part.pairs[k]) == count_each_pair(y, F, some, others)
+
+
+def test_equal_predictions_are_half_right():
+    # I - A is I: whatever is held out, the mean is predicted, and it is a whole number here.
+    y = np.array([[0.0, 1.0], [2.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+    ranking = OneRanking(Spectrum(np.zeros(4), np.eye(4)), True, y)
+    found = ranking.count_pairs(1.0)
+    np.testing.assert_array_equal(found.halves, [5, 0])
+    np.testing.assert_array_equal(found.pairs, [5, 0])
+    np.testing.assert_array_equal(found.concordance, [0.5, np.nan])
+
+
+@pytest.mark.parametrize("form", [few_features, all_features])
+@pytest.mark.parametrize("m", [5, 30, 49, 150])
+def test_rounding_does_not_tell_predictions_apart(rng, form, m):
+    spectrum, complete = form(rng, m)
+    ignorant = OneRanking(Spectrum(np.zeros_like(spectrum.values), spectrum.vectors), complete, rng.normal(size=(m, 3)))
+    np.testing.assert_array_equal(ignorant.concordance(ALPHA), 0.5)
+    y = rng.normal(size=(m, 3)) + 1e-3 * np.arange(3)
+    almost = OneRanking(Spectrum(1e-6 * spectrum.values, spectrum.vectors), complete, y)
+    assert (almost.count_pairs(ALPHA).halves % 2 == 0).all()  # small, but no rounding: no pair is tied
+
+
+@pytest.mark.parametrize("n", [3, 80])
+def test_equal_rows_are_tied(rng, n):
+    X = np.tile(rng.normal(size=(20, n)), (2, 1))
+    ranking = OneRanking(*centre_and_decompose(X), rng.normal(size=(40, 5)))
+    for alpha in (1e-2, 1.0, 1e3):
+        for i in range(20):
+            found = ranking.count_pairs(alpha, np.array([i]), np.array([i + 20]))
+            np.testing.assert_array_equal(found.halves, found.pairs)
+
+
+@forms
+def test_some_rows_against_some_columns(rng, form):
+    ranking = OneRanking(*form(rng, 40), targets(rng, 40, 2))
+    F = ranking.all_pairs(ALPHA)
+    rows, columns = rng.permutation(40)[:21], rng.permutation(40)[:30]
+    np.testing.assert_allclose(ranking.all_pairs(ALPHA, rows, columns), F[:, rows[:, None], columns], rtol=1e-9)
+    np.testing.assert_allclose(ranking.all_pairs(ALPHA, rows), F[:, rows], rtol=1e-9)
+    np.testing.assert_allclose(ranking.all_pairs(ALPHA, columns=columns), F[:, :, columns], rtol=1e-9)
+    assert ranking.all_pairs(ALPHA, rows[:0], columns).shape == (2, 0, 30)
+    assert ranking.all_pairs(ALPHA, rows, columns[:0]).shape == (2, 21, 0)
+
+
+@forms
+def test_counts_of_classes_add_up(rng, form):
+    y = targets(rng, 50, 1)
+    ranking = OneRanking(*form(rng, 50), y)
+    members = [np.flatnonzero(y[:, 0] == value) for value in np.unique(y)]
+    counts = [ranking.count_pairs(ALPHA, c, d) for k, c in enumerate(members) for d in members[:k]]
+    summed = PairCounts(*map(sum, zip(*counts, strict=True)))
+    np.testing.assert_array_equal(summed, ranking.count_pairs(ALPHA))
+
+
+@forms
+def test_the_alpha_of_the_refit_can_be_given(rng, form):
+    spectrum, complete = form(rng, 12)
+    usual, given_alpha = (OneRanking(spectrum, complete, targets(rng, 12, 1), averaged=a) for a in (True, False))
+    usual = OneRanking(spectrum, complete, given_alpha.y)
+    for call in (
+        lambda r, n: r.all_pairs(n(2)),
+        lambda r, n: r.count_pairs(n(2)),
+        lambda r, n: r.pairs(np.array([[3, 5]]), n(2)),
+        lambda r, n: r.each_row(n(1)),
+        lambda r, n: r.predict(np.array([1, 2, 7]), n(3)),
+    ):
+        np.testing.assert_array_equal(call(usual, lambda n: ALPHA), call(given_alpha, lambda n: ALPHA * (1 - n / 12)))
+
+
+@forms
+def test_given_pairs_are_elements_of_all_pairs(rng, form, monkeypatch):
+    ranking = OneRanking(*form(rng, 30), targets(rng, 30, 3))
+    pairs = np.array([(i, j) for i in range(30) for j in range(30) if i != j])
+    F, (i, j) = ranking.all_pairs(ALPHA), pairs.T
+    monkeypatch.setattr(_hold_out, "_BLOCK_ELEMENTS", 100)
+    found = ranking.pairs(pairs, ALPHA)
+    np.testing.assert_allclose(found[:, 0], F[:, i, j].T, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found[:, 1], F[:, j, i].T, rtol=1e-9, atol=1e-12)
+
+
+@forms
+@pytest.mark.parametrize("block_rows", [1, 7, 100])
+def test_blocks_and_threads_change_nothing(rng, form, block_rows, monkeypatch):
+    spectrum, complete = form(rng, 170)
+    y, rows = targets(rng, 170, 2), rng.permutation(170)
+    one, three = (OneRanking(spectrum, complete, y, n_jobs=n_jobs) for n_jobs in (None, 3))
+    F, counts = one.all_pairs(ALPHA), one.count_pairs(ALPHA)
+    monkeypatch.setattr(_hold_out, "_BLOCK_ROWS", block_rows)
+    np.testing.assert_array_equal(three.all_pairs(ALPHA), one.all_pairs(ALPHA))
+    np.testing.assert_allclose(one.all_pairs(ALPHA), F, rtol=1e-8, atol=1e-10)
+    np.testing.assert_array_equal(three.count_pairs(ALPHA), counts)
+    np.testing.assert_array_equal(
+        three.all_pairs(ALPHA, rows[:90], rows[50:]), one.all_pairs(ALPHA, rows[:90], rows[50:])
+    )
+
+
+def test_counting_takes_memory_for_a_few_rows(rng):
+    m = 3_000
+    ranking = OneRanking(*few_features(rng, m), rng.normal(size=(m, 2)))
+    tracemalloc.start()
+    ranking.count_pairs(ALPHA)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * m * (_hold_out._BLOCK_ROWS + 30)
+
+
+def test_memory_is_asked_for_before_it_is_taken(rng, monkeypatch):
+    ranking = OneRanking(*few_features(rng, 400), targets(rng, 400, 1))
+    monkeypatch.setattr("kernelrank._memory.available_memory", lambda: 2**20)
+    with pytest.raises(MemoryError, match=r"\(1, 400, 400\).*Ask for some of the pairs, or for their concordance"):
+        ranking.all_pairs(ALPHA)
+    assert ranking.all_pairs(ALPHA, np.arange(3)).shape == (1, 3, 400)
+
+
+def test_arrays_that_do_not_fit():
+    rows, fewer = (HeldOutRows(np.ones(n), np.ones((2, n)), np.ones((2, n))) for n in (5, 4))
+    one_output = HeldOutRows(np.ones(5), np.ones((1, 5)), np.ones((1, 5)))
+    out, counts = np.zeros((2, 5, 5)), np.zeros((2, 2), np.int64)
+    place = {"first_row": 0, "shift": 0.0, "upper": True, "n_threads": 1}
+    block = np.ones((3, 5))
+    for call, message in (
+        (lambda: HeldOutRows(np.ones(5), np.ones((2, 4)), np.ones((2, 5))), "one element a row"),
+        (lambda: HeldOutRows(np.ones(5), np.ones((1, 5)), np.ones((2, 5))), "same outputs"),
+        (lambda: predict_held_out(rows, one_output, block, out, **place), "same outputs"),
+        (lambda: predict_held_out(rows, rows, np.ones((6, 5)), out, **place), "too many rows"),
+        (lambda: predict_held_out(rows, rows, block, out, **place | {"first_row": 3}), "too many rows"),
+        (lambda: predict_held_out(rows, rows, block, out, **place | {"first_row": 1}), "one element a column"),
+        (lambda: predict_held_out(fewer, rows, block, out, **place), "same rows"),
+        (lambda: predict_held_out(rows, rows, block, out[:, :4].copy(), **place), "out must"),
+        (lambda: predict_held_out(rows, rows, block, out, **place | {"n_threads": 0}), "n_threads"),
+        (
+            lambda: count_held_out(rows, rows, block, counts[0, :1], counts[1], **place, tolerances=np.zeros(2)),
+            "an output",
+        ),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            call()
