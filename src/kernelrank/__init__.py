@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank.estimators import RLS as RLS
     from kernelrank.estimators import RLSCV as RLSCV
+    from kernelrank.estimators import GreedyRankRLS as GreedyRankRLS
+    from kernelrank.estimators import GreedyRLS as GreedyRLS
     from kernelrank.estimators import RankRLS as RankRLS
     from kernelrank.estimators import RankRLSCV as RankRLSCV
     from kernelrank.estimators import RankSVM as RankSVM
     from kernelrank.estimators import RankSVMCV as RankSVMCV
 
-__all__ = ["RLS", "RLSCV", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]
+__all__ = ["RLS", "RLSCV", "GreedyRLS", "GreedyRankRLS", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]
 _ROOMS = (
     *("cli", "estimators", "exceptions", "features", "io", "kernels", "losses"),
     *("metrics", "model_selection", "pairs", "persistence", "plots", "solvers"),

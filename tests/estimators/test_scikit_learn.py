@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import RLS, RLSCV, GreedyRankRLS, GreedyRLS, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.kernels import Gaussian
 
 # Where a path of cutting planes ends inside its tolerance depends on the last bit of the weights.
@@ -28,6 +28,10 @@ WITHIN_THE_GAP = {
         RankRLS(solver="cg", tol=1e-12),
         RLSCV(alphas=4),
         RankRLSCV(alphas=4),
+        GreedyRLS(),
+        GreedyRLS(1),
+        GreedyRankRLS(),
+        GreedyRankRLS(1, cv=3, query_weighting="pair"),
     ],
     expected_failed_checks=lambda estimator: (
         WITHIN_THE_GAP if isinstance(estimator, RankSVMCV) and estimator.loss == "hinge" else {}

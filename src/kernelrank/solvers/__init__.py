@@ -2,6 +2,7 @@
 
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._conjugate_gradient import ConjugateGradients
+from kernelrank.solvers._greedy import GreedySelection, panel_width
 from kernelrank.solvers._least_squares import LeastSquares
 from kernelrank.solvers._moments import Moments, MomentsOfRows
 from kernelrank.solvers._newton import Newton
@@ -13,6 +14,7 @@ from kernelrank.solvers._result import Result
 __all__ = [
     "Bundle",
     "ConjugateGradients",
+    "GreedySelection",
     "LeastSquares",
     "LinearOracle",
     "Moments",
@@ -26,4 +28,5 @@ __all__ = [
     "largest_alpha",
     "make_products",
     "multiply",
+    "panel_width",
 ]

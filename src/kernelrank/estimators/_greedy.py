@@ -1,0 +1,416 @@
+"""Sparse linear models: features selected one by one, by the error on rows that are held out."""
+
+from __future__ import annotations
+
+from copy import copy
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank._memory import require_memory
+from kernelrank._validation import encode_queries, separate_qid
+from kernelrank.estimators._folds import make_folds
+from kernelrank.estimators._least_squares import check_targets
+from kernelrank.estimators._parameters import check_choices, check_positive
+from kernelrank.estimators._rank_rls import RankRLS
+from kernelrank.estimators._ranker import Predictor, Ranker
+from kernelrank.estimators._rls import RLS
+from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.metrics import concordance_index
+from kernelrank.solvers import GreedySelection, panel_width
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+_FOLDS = 10
+
+
+class _HoldOut(NamedTuple):
+    """What is held out, and how its error counts."""
+
+    blocks: NDArray[np.integer[Any]]  # of each row: those of a block are held out together
+    shares: Array  # of each block in the loss
+    root: Array  # of the weight of each row's squared error in the loss
+    weights: Array  # of each block's sum of squares, times root, in the criterion
+    centre: bool = False  # whether a block's error is that of its pairs, though its level is predicted as well
+
+
+class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
+    """Selection, and the model of what was selected; a subclass says what is held out."""
+
+    n_features: int | None
+    alpha: float
+    coef_: Array
+    intercept_: float | Array
+    support_: NDArray[np.bool_]
+    _single: bool
+    _fitted_with_queries: bool
+
+    def _fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None) -> Self:
+        X, qid, noted = self._check_rows(X, qid)
+        self._require_target(y)
+        m, n = X.shape
+        targets, single = check_targets(y, m)
+        queries, _ = encode_queries(qid, m)
+        check_positive(self, "alpha")
+        if self.n_features is not None:
+            check_scalar(self.n_features, "n_features", Integral, min_val=1)
+            if self.n_features > n:
+                raise ValueError(f"n_features is {self.n_features}, but X has {n} features.")
+        held_out = self._hold_out(targets, queries)
+        selected, errors = _select(X, targets, queries, held_out, float(self.alpha), self.n_features)
+        final = self._refit(X[:, selected], targets[:, 0] if single else targets, queries)
+        fitter = copy(self)  # an earlier fit stays until this one has succeeded
+        fitter.__dict__.pop("feature_names_in_", None)
+        fitter.__dict__.update(noted, selected_=selected, errors_=errors)
+        fitter.support_ = np.zeros(n, dtype=bool)
+        fitter.support_[selected] = True
+        fitter.coef_ = np.zeros((*final.coef_.shape[:-1], n))
+        fitter.coef_[..., selected] = final.coef_
+        fitter.intercept_ = final.intercept_
+        fitter._single, fitter._fitted_with_queries = single, queries is not None
+        self.__dict__ = fitter.__dict__
+        return self
+
+    def _hold_out(self, y: Array, queries: Codes | None) -> _HoldOut:
+        raise NotImplementedError
+
+    def _refit(self, X: Any, y: Array, queries: Codes | None) -> RLS | RankRLS:
+        raise NotImplementedError
+
+    def _evaluate(self, X: Any) -> Array:
+        return np.asarray(X @ (self.coef_ if self._single else self.coef_.T)) + self.intercept_
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def transform(self, X: Any) -> Any:
+        """Reduce X to the selected features, in their order in X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is left out.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_selected)
+        """
+        X, _ = separate_qid(X, None)
+        return super().transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
+    r"""Linear regularised least squares of few features, selected one by one by the leave-one-out error.
+
+    Starts without features, and adds the one after which the mean squared error of leave-one-out predictions is
+    the smallest, until there are enough [1]_. All candidates are judged exactly, by what :class:`RLS` with the same
+    alpha would predict for each row from all others; nothing is refitted.
+
+    Parameters
+    ----------
+    n_features : int, default=None
+        How many to select. By default as long as that lessens the error, and one at least.
+    alpha : float, default=1e-3
+        Weight of the squared norm against the MEAN squared error, as in :class:`RLS`.
+
+    Attributes
+    ----------
+    selected_ : ndarray of shape (n_selected,)
+        Features in the order of their selection. Of equally good ones, the first in X.
+    errors_ : ndarray of shape (n_selected,)
+        Leave-one-out mean squared error after each selection, summed over the outputs.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected features.
+    coef_ : ndarray of shape (n_features_in_,) or (n_outputs, n_features_in_)
+        Those of :class:`RLS` fitted to the selected features; zero elsewhere.
+    intercept_ : float or ndarray of shape (n_outputs,)
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Time O(k m n) for k selected of n features of m rows; memory for three dense copies of X. Errors are
+    optimistic where they choose: estimate the final model's on other rows.
+
+    References
+    ----------
+    .. [1] Pahikkala, Airola, Salakoski: Speeding up greedy forward selection for regularized least-squares. ICMLA
+       2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelrank import GreedyRLS
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = GreedyRLS(3, alpha=1e-5).fit(X, y)
+    >>> X.columns[model.selected_].tolist()
+    ['bmi', 's5', 'bp']
+    >>> model.errors_.round()
+    array([3923., 3248., 3139.])
+    >>> model.transform(X).shape
+    (442, 3)
+    """
+
+    def __init__(self, n_features: int | None = None, *, alpha: float = 1e-3) -> None:
+        self.n_features = n_features
+        self.alpha = alpha
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Select features, and train on them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sparse data are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Several columns share the selected features.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, None)
+
+    def _hold_out(self, y: Array, queries: Codes | None) -> _HoldOut:
+        m = len(y)
+        if m < 3:
+            raise ValueError(f"Leave-one-out needs three rows at least, got n_samples = {m}.")
+        return _HoldOut(np.arange(m), np.full(m, 1 / m), np.full(m, np.sqrt(1 / m)), np.ones(m))
+
+    def _refit(self, X: Any, y: Array, queries: Codes | None) -> RLS:
+        return RLS(self.alpha, solver="direct").fit(X, y)
+
+
+class GreedyRankRLS(_GreedySelector, Ranker):
+    r"""Linear least-squares ranking by few features, selected one by one by the error on held-out queries.
+
+    Starts without features, and adds the one after which the squared error over pairs of held-out rows is the
+    smallest, until there are enough [1]_. All candidates are judged exactly, by what :class:`RankRLS` would
+    predict; nothing is refitted.
+
+    Parameters
+    ----------
+    n_features : int, default=None
+        How many to select. By default as long as that lessens the error, and one at least.
+    alpha : float, default=1e-3
+        Weight of the squared norm against the AVERAGE loss, as in :class:`RankRLS`.
+    query_weighting : {"query", "pair"}, default="query"
+        With "query" the loss is averaged inside each query, then over the queries that have a pair; with "pair" every
+        pair counts the same. So are held-out errors; a fold of one ranking counts as a query.
+    cv : int, splitter or iterable of (train, test), default=None
+        What is held out: folds, which never split a query, and hold out every row once. By default each query alone;
+        for one ranking, ten folds of shuffled rows, or as many as leave two rows in each. Pairs of rows of the
+        same fold are what the error of one ranking is made of: with ten folds they are a tenth of all, and nine
+        tenths of the rows are trained on. Leave-pair-out would take O(m^2 n) a step.
+    random_state : int, RandomState instance or None, default=0
+        For the folds of one ranking: the same in every fit, unless None.
+
+    Attributes
+    ----------
+    selected_ : ndarray of shape (n_selected,)
+        Features in the order of their selection. Of equally good ones, the first in X.
+    errors_ : ndarray of shape (n_selected,)
+        Held-out error after each selection: the average loss, summed over the outputs.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected features.
+    coef_ : ndarray of shape (n_features_in_,) or (n_outputs, n_features_in_)
+        Those of :class:`RankRLS` fitted to the selected features; zero elsewhere.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        As in :class:`RankRLS`: 0 with queries.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Time O(k m n) for k selected of n features of m rows, whatever the sizes of queries and folds; memory for two
+    dense copies of X, and one number for each feature and held-out part. Errors are optimistic where they
+    choose: estimate the final model's on other queries.
+
+    All Q held-out parts share one penalty, in units of the whole loss ``alpha * (1 - 1/Q)``. A part with a share s of
+    the loss is so predicted by a refit with ``alpha * (1 - 1/Q) / (1 - s)``. That is alpha itself if shares are equal,
+    as those of queries with ``query_weighting="query"`` and of folds of the same size are. (The share of
+    a fold of one ranking is that of its rows; a query without pairs has none, and is not one of the Q.)
+
+    With metadata routing enabled, `qid` reaches this step of a pipeline and the ranker after it.
+
+    References
+    ----------
+    .. [1] Pahikkala, Airola, Naula, Salakoski: Greedy RankRLS: a linear time algorithm for learning sparse ranking
+       models. SIGIR 2010 Workshop on Feature Generation and Selection for Information Retrieval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import GreedyRankRLS
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 30)), np.repeat(np.arange(20), 10)
+    >>> y = 2 * X[:, 7] - X[:, 19] + 100 * qid + rng.normal(size=200)
+    >>> model = GreedyRankRLS(2).fit(X, y, qid=qid)
+    >>> model.selected_
+    array([ 7, 19])
+    """
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        *,
+        alpha: float = 1e-3,
+        query_weighting: Literal["query", "pair"] = "query",
+        cv: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.n_features = n_features
+        self.alpha = alpha
+        self.query_weighting = query_weighting
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
+        """Select features, and train on them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row. Sparse data are made dense.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Utilities, any finite numbers; higher is better. Several columns share the selected features.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row, in any order; only rows of the same query are compared.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, qid)
+
+    def _hold_out(self, y: Array, queries: Codes | None) -> _HoldOut:
+        check_choices(self, query_weighting=("query", "pair"))
+        blocks = self._blocks(y, queries)
+        if queries is None:
+            m, sizes = len(y), np.bincount(blocks)
+            weights = self._shares(sizes) / sizes * m  # 2 / sizes a squared error, and root^2 = 2 / m
+            if not weights.any():
+                raise ValueError("No fold of cv has two rows to compare.")
+            return _HoldOut(blocks, sizes / m, np.full(m, np.sqrt(2 / m)), weights, centre=True)
+        sizes = np.bincount(queries)
+        of_query = self._shares(sizes)
+        shares: Array = np.bincount(blocks, (of_query / sizes)[queries]).astype(np.float64)
+        if not shares.any():
+            raise NoComparablePairsError(f"There is no pair to learn from (n_samples = {len(y)}).")
+        if np.count_nonzero(shares) < 2:
+            raise ValueError(
+                "Holding out queries needs two that have pairs, in different folds. For one ranking leave qid out:"
+                " folds of its rows are held out."
+            )
+        return _HoldOut(blocks, shares, np.sqrt(2 * of_query / sizes)[queries], np.ones(len(shares)))
+
+    def _shares(self, sizes: NDArray[np.integer[Any]]) -> Array:
+        """Share of each query in the average loss; over all ordered pairs of its rows."""
+        counts = np.where(sizes > 1, 1.0 if self.query_weighting == "query" else sizes.astype(float) ** 2, 0.0)
+        return np.asarray(counts / max(counts.sum(), 1.0))
+
+    def _blocks(self, y: Array, queries: Codes | None) -> NDArray[np.integer[Any]]:
+        m, cv = len(y), self.cv
+        if cv is None and queries is not None:
+            return queries
+        if queries is None and m < 4:
+            raise ValueError(f"Folds of one ranking need four rows at least, got n_samples = {m}.")
+        cv = min(_FOLDS, m // 2) if cv is None else cv
+        folds = make_folds(cv, y[:, 0], queries, queries, self.random_state)
+        blocks = np.full(m, -1)
+        for number, fold in enumerate(folds):
+            blocks[fold.test] = number
+            if len(fold.test) == 0 or fold.train.sum() + len(fold.test) != m:
+                raise ValueError(f"Fold {number} of cv must test on some rows, and train on all others.")
+        if (blocks < 0).any() or sum(len(fold.test) for fold in folds) != m:
+            raise ValueError("cv must hold out every row once.")
+        return blocks
+
+    def _refit(self, X: Any, y: Array, queries: Codes | None) -> RankRLS:
+        return RankRLS(self.alpha, query_weighting=self.query_weighting, solver="direct").fit(X, y, qid=queries)
+
+    def score(
+        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Mean concordance over the queries, and over the outputs if there are several.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        qid : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        if self._single:
+            return super().score(X, y, qid=qid, sample_weight=sample_weight)
+        _, qid = separate_qid(X, qid)
+        scores = self.predict(X)
+        targets, _ = check_targets(y, len(scores))
+        columns = zip(targets.T, scores.T, strict=True)
+        return float(np.mean([concordance_index(t, s, qid=qid, sample_weight=sample_weight) for t, s in columns]))
+
+
+def _select(
+    X: Any, y: Array, queries: Codes | None, held_out: _HoldOut, alpha: float, n_features: int | None
+) -> tuple[NDArray[np.intp], Array]:
+    """Return the features, and the error after each of them."""
+    m, n = X.shape
+    require_memory(
+        8 * n * (2 * m + len(held_out.shares)),
+        f"Selecting from features of shape {(m, n)}, as a dense matrix and what is computed from it,",
+        "Train on fewer rows, or drop features that hardly vary.",
+    )
+    order = np.argsort(held_out.blocks, kind="stable")
+    codes = np.zeros(m, np.int32) if queries is None else queries
+    columns = sp.csc_array(X) if sp.issparse(X) else X
+    width = panel_width(m)
+
+    def prepare(values: Any) -> Array:
+        dense = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+        return (held_out.root[:, None] * _centre(dense, codes))[order]
+
+    greedy = GreedySelection(
+        (prepare(columns[:, start : start + width]) for start in range(0, n, width)),
+        prepare(y),
+        np.bincount(held_out.blocks),
+        alpha * (1 - 1 / np.count_nonzero(held_out.shares)),
+        held_out.weights,
+        level=queries is None,
+        centre=held_out.centre,
+    )
+    errors = []
+    for number in range(n if n_features is None else n_features):
+        feature, helps = greedy.best()
+        if n_features is None and number and not helps:
+            break
+        greedy.select(feature)
+        errors.append(greedy.error)
+    return np.array(greedy.selected), np.array(errors)
+
+
+def _centre(columns: Array, queries: Codes) -> Array:
+    """Subtract the mean of each query; what is then left of a constant is rounding, and set to zero."""
+    m = len(columns)
+    centred = columns - columns.mean(axis=0)  # first, or a large offset would cost digits
+    means = sp.csr_array((1.0 / np.bincount(queries)[queries], (queries, np.arange(m))))
+    centred -= (means @ centred)[queries]
+    rounding = m * np.finfo(np.float64).eps * np.abs(columns).max(axis=0)
+    return np.where(np.abs(centred).max(axis=0) > rounding, centred, 0.0)
