@@ -98,6 +98,14 @@ def test_sparse_rows(rng):
     assert_same(model, RankRLS(0.1).fit(X, y))
 
 
+def test_conjugate_gradients_keep_no_sums(rng, monkeypatch):
+    X, y = data(rng)
+    monkeypatch.setattr("kernelrank.estimators._least_squares._DENSE_ELEMENTS", 10)
+    model = RankRLS().fit(sp.csr_array(X), y)
+    with pytest.raises(ValueError, match="conjugate gradients: begin with partial_fit"):
+        model.partial_fit(X, y)
+
+
 def test_what_cannot_be(rng):
     X, y = data(rng)
     qid = np.arange(50) // 10
@@ -116,14 +124,19 @@ def test_what_cannot_be(rng):
         (lambda: queries.partial_fit(X[40:], np.c_[y, y][40:], qid=qid[40:]), "shape"),
         (lambda: RankRLS(ties="drop").partial_fit(X, y), 'ties="drop" only by a refit'),
         (lambda: RankRLS(cost="unit").partial_fit(X, y), "only by a refit"),
-        (lambda: RankRLS(kernel="gaussian").partial_fit(X, y), "linear kernel"),
-        (lambda: RankRLS(n_basis=3).partial_fit(X, y), "n_basis"),
         (lambda: RankRLS().fit_pairs(X, [[0, 1]]).partial_fit(X, y), "fit_pairs"),
-        (lambda: RankRLS(solver="cg").fit(X, y).partial_fit(X, y), "cg"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
     np.testing.assert_array_equal(queries.coef_, before)
+    for options, message in (
+        ({"kernel": "gaussian"}, "linear kernel without n_basis"),
+        ({"n_basis": 3}, "linear kernel without n_basis"),
+        ({"solver": "cg"}, 'solver="auto" or "direct"'),
+    ):
+        with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as caught:
+            RankRLS(**options).partial_fit(X, y)
+        assert message in str(caught.value.__cause__)
     for model in (RankRLSCV(), RLSCV()):
         assert not hasattr(model, "partial_fit")
         assert not hasattr(model, "forget")

@@ -18,9 +18,18 @@ from kernelrank.solvers import LeastSquares, Moments, MomentsOfRows
 Array = NDArray[np.float64]
 
 
-def is_online(estimator: Any) -> bool:
-    """Whether an estimator has the alpha that it is given: choosing one takes all rows at once."""
-    return "alpha" in estimator.get_params(deep=False)
+def takes_parts(estimator: Any) -> bool:
+    """Whether all rows need not come at once; if not, say why."""
+    if "alpha" not in estimator.get_params(deep=False):
+        raise AttributeError("Choosing alpha takes all rows at once.")
+    if not isinstance(make_kernel(estimator.kernel), Linear) or estimator.n_basis is not None:
+        raise AttributeError(
+            "partial_fit and forget are for the linear kernel without n_basis, which needs but sums over rows."
+            " Fit other kernels again, or learn from features such as those of sklearn.kernel_approximation."
+        )
+    if getattr(estimator, "solver", None) == "cg":
+        raise AttributeError('partial_fit and forget solve the equations: they have solver="auto" or "direct".')
+    return True
 
 
 class OnlineLeastSquares(LeastSquaresEstimator):
@@ -31,7 +40,6 @@ class OnlineLeastSquares(LeastSquaresEstimator):
     _rows_per_total: float  # what a row of one ranking counts in the normaliser
 
     def _change(self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, sign: int) -> Self:
-        self._check_online()
         X, qid = separate_qid(X, qid)
         other = copy(self)  # which replaces this one when all has succeeded
         begun = "n_features_in_" in self.__dict__
@@ -80,7 +88,7 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         problem = self._problem()
         if not isinstance(problem.solver, LeastSquares) or problem.from_pairs:
             raise ValueError(
-                'partial_fit and forget cannot go on from fit_pairs or solver="cg": begin with partial_fit.'
+                "partial_fit and forget cannot go on from fit_pairs or conjugate gradients: begin with partial_fit."
             )
         gram, right = problem.solver.moments()
         if problem.qid is not None:
@@ -92,13 +100,6 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         mean = np.concatenate([problem.solver.mean_row(weights), np.average(problem.y, axis=0, weights=weights)])
         largest = total * float(np.trace(gram))
         return MomentsOfRows(total * gram, total * right, total, largest, float(weights.sum()), mean), None
-
-    def _check_online(self) -> None:
-        if not isinstance(make_kernel(self.kernel), Linear) or self.n_basis is not None:
-            raise ValueError(
-                "partial_fit and forget are for the linear kernel without n_basis, which needs but sums over rows."
-                " Fit other kernels again, or learn from features such as those of sklearn.kernel_approximation."
-            )
 
     def _store_moments(self, moments: Moments) -> None:
         found = moments.solve(self._choose_alpha())

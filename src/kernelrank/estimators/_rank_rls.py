@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from kernelrank._validation import check_vector, check_weights, encode_queries
 from kernelrank.estimators._least_squares import Problem, check_targets
-from kernelrank.estimators._online import OnlineLeastSquares, is_online
+from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._parameters import check_choices
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
@@ -142,7 +142,7 @@ class RankRLS(OnlineLeastSquares, Ranker):
         """
         return self._fit(X, y, qid, sample_weight)
 
-    @available_if(is_online)  # type: ignore[untyped-decorator]
+    @available_if(takes_parts)  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -182,7 +182,7 @@ class RankRLS(OnlineLeastSquares, Ranker):
         """
         return self._change(X, y, qid, sample_weight, +1)
 
-    @available_if(is_online)  # type: ignore[untyped-decorator]
+    @available_if(takes_parts)  # type: ignore[untyped-decorator]
     def forget(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -205,7 +205,7 @@ class RankRLS(OnlineLeastSquares, Ranker):
         """
         return self._change(X, y, qid, sample_weight, -1)
 
-    @available_if(is_online)  # type: ignore[untyped-decorator]
+    @available_if(lambda self: "alpha" in self.get_params(deep=False))  # type: ignore[untyped-decorator]
     def fit_pairs(
         self,
         X: Any,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from kernelrank.estimators._online import OnlineLeastSquares, is_online
+from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.losses import mean_squares
 
 Array = NDArray[np.float64]
@@ -116,7 +116,7 @@ class RLS(RegressorMixin, OnlineLeastSquares):  # type: ignore[misc]
         """
         return self._fit(X, y, None, sample_weight)
 
-    @available_if(is_online)  # type: ignore[untyped-decorator]
+    @available_if(takes_parts)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
         """Learn more rows, in closed form: the model is that of a fit to all rows so far.
 
@@ -149,7 +149,7 @@ class RLS(RegressorMixin, OnlineLeastSquares):  # type: ignore[misc]
         """
         return self._change(X, y, None, sample_weight, +1)
 
-    @available_if(is_online)  # type: ignore[untyped-decorator]
+    @available_if(takes_parts)  # type: ignore[untyped-decorator]
     def forget(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
         """Unlearn rows, in closed form: the model is that of a fit to the others.
 

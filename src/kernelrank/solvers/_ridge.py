@@ -75,7 +75,8 @@ def decompose_kernel(M: Array, noise: float) -> Spectrum:
 
 def solve_features(Z: Array, u: Array, alpha: float) -> Array:
     """Find w for one alpha, from a Cholesky factor of Z'Z + alpha I."""
-    return _solve(Z.T @ Z, Z.T @ u, alpha)
+    gram = Z.T @ Z
+    return solve_moments(gram, Z.T @ u, alpha, _EPS * float(np.trace(gram)))
 
 
 def solve_kernel(M: Array, u: Array, alpha: float) -> Array:
