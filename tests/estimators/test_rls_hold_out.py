@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from least_squares import ALPHAS, assert_like_refit, data, kernels, query_ids, refit
 
-from kernelrank import RLS, RankRLS
+from kernelrank import RLS, RankRLS, RankRLSCV
+from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Gaussian
 
 
@@ -57,6 +58,55 @@ def test_leave_pair_out_in_blocks(rng, monkeypatch):
     assert model.leave_pair_out_concordance() == pytest.approx(share)
     i, j = np.nonzero(y[:, None] > y)
     assert share == pytest.approx(np.mean(every[i, j] > every[j, i]))
+
+
+@kernels
+@pytest.mark.parametrize("alpha", [1e-8, 1e-2, 1.0, 1e8])
+@pytest.mark.parametrize("sizes", [(20, 12), (3, 2), (1, 7, 5), (2, 4, 3, 10)], ids=str)
+def test_leave_pair_out_without_ties_is_a_refit(rng, kernel, n, alpha, sizes):
+    m = sum(sizes)
+    X, _ = data(rng, m=m, n=n)
+    y = rng.permutation(np.repeat(np.arange(len(sizes)) ** 2.0, sizes))
+    model = RankRLS(1.0, kernel=kernel, ties="drop").fit(X, y)
+    every = model.leave_pair_out(alpha=alpha)
+    pairs = np.argwhere(~np.isnan(every))
+    assert len(pairs) == m * (m - 1) - 2 * (sizes == (3, 2))  # without both rows of a class, there is but one
+    given = [pairs[k] for k in rng.choice(len(pairs), 12, replace=False)]
+    for (i, j), found in zip(given, model.leave_pair_out(given, alpha=alpha), strict=True):
+        expected = refit(model, X, y, [i, j], alpha)
+        assert_like_refit(found, expected, model, alpha)
+        assert_like_refit(np.array([every[i, j], every[j, i]]), expected, model, alpha)
+    if alpha < 1e8:  # where predictions are equal but for rounding
+        winners, losers = np.nonzero(y[:, None] > y)
+        right = np.mean(every[winners, losers] > every[losers, winners])
+        assert model.leave_pair_out_concordance(alpha=alpha) == pytest.approx(right)
+
+
+def test_leave_pair_out_without_ties(rng, monkeypatch):
+    X, y = data(rng, m=40)
+    y = (y > 0).astype(float)
+    model = RankRLS(0.1, ties="drop").fit(X, y)
+    every = model.leave_pair_out()
+    assert np.isnan(np.diagonal(every)).all()
+    assert np.isnan(every).sum() == 40
+    monkeypatch.setattr("kernelrank.solvers._hold_out_classes._BLOCK_ELEMENTS", 100)
+    np.testing.assert_allclose(model.leave_pair_out(), every, rtol=1e-9)
+    chosen = RankRLSCV(alphas=3, ties="drop").fit(X, y)
+    for alpha, [score] in zip(chosen.alphas_, chosen.scores_, strict=True):
+        assert score == pytest.approx(model.leave_pair_out_concordance(alpha=alpha))
+    assert RankRLS(0.1, ties="drop").fit(np.ones((40, 2)), y).leave_pair_out_concordance() == 0.5
+
+
+def test_leave_pair_out_without_ties_that_cannot_be(rng):
+    X, y = data(rng, m=20)
+    many = RankRLS(ties="drop").fit(X, y)
+    with pytest.raises(ValueError, match="210 pairs of utilities: keep ties"):
+        many.leave_pair_out()
+    assert_like_refit(many.leave_pair_out([[0, 1]], alpha=0.1)[0], refit(many, X, y, [0, 1], 0.1), many, 0.1)
+    rare = RankRLS(ties="drop").fit(X, np.arange(20) == 3)
+    with pytest.raises(NoComparablePairsError, match="two utilities must be left"):
+        rare.leave_pair_out([[3, 4]])
+    assert np.isfinite(rare.leave_pair_out([[5, 4]])).all()
 
 
 def parts_of_queries(qid):

@@ -92,11 +92,12 @@ class LeastSquaresEstimator(Predictor):
         def problem(solver: Any, loss: PairwiseSquares) -> Problem:
             return Problem(solver, loss, part, targets, queries, obstacle, self._has_level(), weights, qid)
 
-        return self._train(X, part(slice(None)), queries, problem, noted, single)
+        return self._train(X, targets, part(slice(None)), queries, problem, noted, single)
 
     def _train(
         self,
         X: Any,
+        y: Array,
         loss: PairwiseSquares,
         queries: NDArray[np.int32] | None,
         problem: Callable[[Any, PairwiseSquares], Problem],
@@ -115,7 +116,7 @@ class LeastSquaresEstimator(Predictor):
             check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
             solver: Any = ConjugateGradients(make_products(X, queries=queries), loss)
         else:
-            solver, loss = fitter._decompose(X, loss, queries)
+            solver, loss = fitter._decompose(X, y, loss, queries)
         fitter._training = problem(solver, loss)
         fitter._store_solution(X, fitter._training, fitter._solve(solver, fitter._choose_alpha()))
         self.__dict__ = fitter.__dict__
@@ -182,7 +183,7 @@ class LeastSquaresEstimator(Predictor):
         )
 
     def _decompose(
-        self, X: Any, loss: PairwiseSquares, queries: NDArray[np.int32] | None
+        self, X: Any, y: Array, loss: PairwiseSquares, queries: NDArray[np.int32] | None
     ) -> tuple[LeastSquares, PairwiseSquares]:
         m = X.shape[0]
         codes = np.zeros(m, np.int32) if queries is None else queries
@@ -192,11 +193,11 @@ class LeastSquaresEstimator(Predictor):
         if isinstance(self.kernel_, Linear) or self.n_basis is not None:
             rows = self._explicit_features(X)
             offset = rows.mean(axis=0)
-            return LeastSquares(loss, codes, rows=rows - offset, offset=offset), loss
+            return LeastSquares(loss, y, codes, rows=rows - offset, offset=offset), loss
         require_matrices(m, m, "The kernel matrix")
         if not isinstance(self.kernel_, Precomputed):
             self.basis_ = X.copy()  # what is done to X later must not change predictions
-        return LeastSquares(loss, codes, matrix=self.kernel_(X)), loss
+        return LeastSquares(loss, y, codes, matrix=self.kernel_(X)), loss
 
     def _explicit_features(self, X: Any) -> Array:
         """Return rows of which a linear function is learnt: X, or what a few of its rows span with the kernel."""
@@ -274,7 +275,7 @@ class LeastSquaresEstimator(Predictor):
         masks = [_as_rows(fold, len(problem.y)) for fold in folds]
         if problem.queries is None:
             self._require_closed_form(problem, "hold_out")
-            ranking = solver.one_ranking(problem.y)
+            ranking = solver.one_ranking
             found = [ranking.predict(self._check_fold(rows, problem), alpha) for rows in masks]
         else:
             found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in masks]

@@ -17,8 +17,12 @@ from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.metrics import concordance_index
 from kernelrank.pairs import PreferencePairs
+from kernelrank.solvers import LeastSquares, WithoutTies
 
 Array = NDArray[np.float64]
+
+_TIES_DROPPED = 'with ties="drop"'
+_PAIRS_OF_CLASSES = 55  # at most, each of which takes a decomposition: ten classes, with themselves and each other
 
 
 class RankRLS(OnlineLeastSquares, Ranker):
@@ -268,10 +272,12 @@ class RankRLS(OnlineLeastSquares, Ranker):
             winners, losers = numbers[edges[kept]].T
             return loss_of(winners, losers, sizes[kept], weights[kept], renumbered)
 
-        def problem(solver: Any, loss: PairwiseSquares) -> Problem:
-            return Problem(solver, loss, part, np.zeros((m, 1)), queries, "of given pairs", False, None, qid, True)
+        y = np.zeros((m, 1))  # not known
 
-        return self._train(X, part(slice(None)), queries, problem, noted, True)
+        def problem(solver: Any, loss: PairwiseSquares) -> Problem:
+            return Problem(solver, loss, part, y, queries, "of given pairs", False, None, qid, True)
+
+        return self._train(X, y, part(slice(None)), queries, problem, noted, True)
 
     def _check_choices(self) -> None:
         check_choices(
@@ -290,7 +296,7 @@ class RankRLS(OnlineLeastSquares, Ranker):
             return "with sample_weight"
         if self.cost != "magnitude":
             return f'with cost="{self.cost}"'
-        return 'with ties="drop"' if self.ties == "drop" else None
+        return _TIES_DROPPED if self.ties == "drop" else None
 
     def _has_level(self) -> bool:
         return self.cost == "magnitude"
@@ -313,7 +319,8 @@ class RankRLS(OnlineLeastSquares, Ranker):
 
         Notes
         -----
-        O(1) a pair after the decomposition [1]_, section 3.4; for one ranking whose ties are kept.
+        O(1) a pair after the decomposition [1]_, section 3.4, for one ranking. With ``ties="drop"`` a decomposition is
+        made for each pair of distinct utilities, three for two classes; more than ten classes are refused.
 
         Examples
         --------
@@ -325,13 +332,28 @@ class RankRLS(OnlineLeastSquares, Ranker):
         (2, 2)
         """
         problem, alpha = self._one_ranking("leave_pair_out"), self._alpha(alpha)
-        ranking = self._decomposable(problem).one_ranking(problem.y)
+        solver = self._decomposable(problem)
         if pairs is None:
-            found = ranking.all_pairs(alpha)
+            if problem.obstacle == _TIES_DROPPED:
+                return self._without_ties(solver).all_pairs(alpha)
+            found = solver.one_ranking.all_pairs(alpha)
             return found[0] if self._single else np.moveaxis(found, 0, 2)
         numbers = _check_pairs(pairs, len(problem.y))
-        predictions = ranking.pairs(numbers, alpha)
+        if problem.obstacle == _TIES_DROPPED:
+            return self._without_ties(solver, numbers).pairs(numbers, alpha)
+        predictions = solver.one_ranking.pairs(numbers, alpha)
         return predictions[:, :, 0] if self._single else predictions
+
+    def _without_ties(self, solver: LeastSquares, pairs: NDArray[np.intp] | None = None) -> WithoutTies:
+        held_out = solver.without_ties
+        classes, n = held_out.classes, held_out.n_classes
+        n_pairs = n * (n + 1) // 2 if pairs is None else len(np.unique(np.sort(classes[pairs], axis=1), axis=0))
+        if n_pairs > _PAIRS_OF_CLASSES:
+            raise ValueError(
+                f'With ties="drop", leave_pair_out takes a decomposition for each of {n_pairs} pairs of utilities: keep'
+                " ties, ask for other pairs, or refit."
+            )
+        return held_out
 
     def leave_pair_out_concordance(self, *, alpha: float | None = None) -> Any:
         """Share of pairs of different utilities that are in the right order when they are held out.
@@ -347,11 +369,18 @@ class RankRLS(OnlineLeastSquares, Ranker):
         Returns
         -------
         float, or ndarray of shape (n_outputs,)
-            Ties count half.
+            Ties count half; predictions that differ by no more than rounding are ties.
         """
-        problem, alpha = self._one_ranking("leave_pair_out_concordance"), self._alpha(alpha)
-        found = self._decomposable(problem).one_ranking(problem.y).concordance(alpha)
+        [found] = self._leave_pair_out_concordances(np.array([self._alpha(alpha)]))
         return float(found[0]) if self._single else found
+
+    def _leave_pair_out_concordances(self, alphas: Array) -> Array:
+        """Estimate for several alphas; shape (n_alphas, n_outputs)."""
+        problem = self._one_ranking("leave_pair_out_concordance")
+        solver = self._decomposable(problem)
+        if problem.obstacle == _TIES_DROPPED:
+            return self._without_ties(solver).concordances(alphas)[:, None]
+        return np.stack([solver.one_ranking.concordance(float(alpha)) for alpha in alphas])
 
     def leave_query_out(self, *, alpha: float | None = None) -> Array:
         """Predict every row as the model of all other queries would, without fitting it.
@@ -384,7 +413,8 @@ class RankRLS(OnlineLeastSquares, Ranker):
         problem = self._problem()
         if problem.queries is not None:
             raise ValueError(f"{method} is for one ranking; with queries, use leave_query_out or hold_out.")
-        self._require_closed_form(problem, method)
+        if problem.obstacle != _TIES_DROPPED:
+            self._require_closed_form(problem, method)
         if len(problem.y) < 4:
             raise ValueError(f"{method} needs four rows at least: two to learn from, and two to predict.")
         return problem

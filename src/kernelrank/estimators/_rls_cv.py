@@ -189,7 +189,7 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         if strategy == "leave-pair-out":
             if self.scoring is not None:
                 raise ValueError("leave-pair-out compares pairs: it has no scoring but their concordance.")
-            return np.array([[np.mean(self.leave_pair_out_concordance(alpha=float(alpha)))] for alpha in self.alphas_])
+            return np.asarray(np.mean(self._leave_pair_out_concordances(self.alphas_), axis=1))[:, None]
         if strategy == "leave-query-out":
             return self._rate_all(self._leave_query_out(self.alphas_))
         return super()._score(folds)
@@ -279,8 +279,7 @@ class RLSCV(_ChoosesAlpha, RLS):
     def _score(self, folds: list[NDArray[np.intp]]) -> Array:
         if folds:
             return super()._score(folds)
-        problem = self._problem()
-        ranking = self._decomposable(problem).one_ranking(problem.y)
+        ranking = self._decomposable(self._problem()).one_ranking
         return self._rate_all(ranking.each_row(float(alpha)) for alpha in self.alphas_)
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:

@@ -145,32 +145,34 @@ class PairLaplacian:
     queries : ndarray of shape (k,)
         Query that each row of P looks at.
     n_rows : int
+    levels : tuple of Contrasts
+        Inside queries; or inside classes, and then between the means of classes of a query.
     """
 
     strengths: Array
     queries: Codes
     n_rows: int
+    levels: tuple[Contrasts, ...]
     _root_weights: Array
-    _levels: tuple[Contrasts, ...]
     _kept: NDArray[np.intp]
 
     def project(self, V: Array) -> Array:
         """P V, for a vector or the columns of a matrix: O(m) each."""
         parts, along = [], V * self._root_weights[(slice(None), *(None,) * (V.ndim - 1))]
-        for level in self._levels:
+        for level in self.levels:
             contrasts, along = level.split(along)
             parts.append(contrasts)
         return np.concatenate(parts)[self._kept]
 
     def lift(self, C: Array) -> Array:
         """P' C, for a vector or the columns of a matrix: O(m) each."""
-        ends = np.cumsum([len(level.groups) for level in self._levels])
+        ends = np.cumsum([len(level.groups) for level in self.levels])
         if len(self._kept) < ends[-1]:
             full = np.zeros((ends[-1], *C.shape[1:]))
             full[self._kept] = C
             C = full
         along: Array | None = None
-        for level, part in reversed(list(zip(self._levels, np.split(C, ends[:-1]), strict=True))):
+        for level, part in reversed(list(zip(self.levels, np.split(C, ends[:-1]), strict=True))):
             along = level.join(part, along)
         assert along is not None
         along *= self._root_weights[(slice(None), *(None,) * (C.ndim - 1))]
@@ -184,7 +186,7 @@ class PairLaplacian:
     @property
     def tells_differences(self) -> bool:
         """Whether P is orthonormal, and P V tells V up to a constant in each query."""
-        n_queries = len(self._levels[-1].norms)
+        n_queries = len(self.levels[-1].norms)
         return len(self._kept) == self.n_rows - n_queries and bool((self._root_weights == 1).all())
 
     def project_both(self, K: Array) -> Array:
@@ -192,9 +194,9 @@ class PairLaplacian:
         if (self._root_weights != 1).any():
             K = K.copy()
             scale_both(K, self._root_weights)
-        if len(self._levels) == 1:
-            return _select(self._levels[0].split_both(K)[0], self._kept)
-        inside, between = self._levels
+        if len(self.levels) == 1:
+            return _select(self.levels[0].split_both(K)[0], self._kept)
+        inside, between = self.levels
         contrasts, mixed, along = inside.split_both(K)
         far, _, _ = between.split_both(along)
         cross, _ = between.split(np.ascontiguousarray(mixed.T))
@@ -202,11 +204,11 @@ class PairLaplacian:
 
     def diagonal(self, strengths: Array) -> Array:
         """Diagonal of ``P' diag(strengths) P``, for strengths that are the same in a query and class."""
-        full = np.zeros(sum(len(level.groups) for level in self._levels))
+        full = np.zeros(sum(len(level.groups) for level in self.levels))
         full[self._kept] = strengths
-        ends = np.cumsum([len(level.groups) for level in self._levels])
+        ends = np.cumsum([len(level.groups) for level in self.levels])
         along: Array | None = None
-        for level, part in reversed(list(zip(self._levels, np.split(full, ends[:-1]), strict=True))):
+        for level, part in reversed(list(zip(self.levels, np.split(full, ends[:-1]), strict=True))):
             along = level.diagonal(part, along)
         assert along is not None
         return along * self._root_weights**2
@@ -276,4 +278,4 @@ def _keep_positive(
     # A query of a single class has strength zero, or what rounding makes of it.
     smallest = len(strengths) * np.finfo(np.float64).eps * np.max(strengths, initial=0.0)
     kept = np.flatnonzero(strengths > smallest)
-    return PairLaplacian(strengths[kept], queries[kept], len(root_weights), root_weights, levels, kept)
+    return PairLaplacian(strengths[kept], queries[kept], len(root_weights), levels, root_weights, kept)

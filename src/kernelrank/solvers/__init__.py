@@ -3,6 +3,7 @@
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._conjugate_gradient import ConjugateGradients
 from kernelrank.solvers._greedy import GreedySelection, panel_width
+from kernelrank.solvers._hold_out_classes import WithoutTies
 from kernelrank.solvers._least_squares import LeastSquares
 from kernelrank.solvers._moments import Moments, MomentsOfRows
 from kernelrank.solvers._newton import Newton
@@ -25,6 +26,7 @@ __all__ = [
     "Result",
     "SmoothLinearOracle",
     "SmoothOracle",
+    "WithoutTies",
     "largest_alpha",
     "make_products",
     "multiply",

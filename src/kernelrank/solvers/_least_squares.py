@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank.losses import PairwiseSquares
-from kernelrank.pairs import GraphLaplacian, scale_both
+from kernelrank.pairs import GraphLaplacian, PairLaplacian, scale_both
 from kernelrank.solvers._hold_out import OneRanking
+from kernelrank.solvers._hold_out_classes import WithoutTies
 from kernelrank.solvers._hold_out_queries import HeldOutQueries
 from kernelrank.solvers._ridge import (
     MANY,
@@ -41,6 +42,8 @@ class LeastSquares:
     ----------
     loss : PairwiseSquares
         With orthonormal contrasts.
+    y : ndarray of shape (m, p)
+        Targets of the rows.
     queries : ndarray of shape (m,)
         Query of each row, 0, 1, ...
     rows : ndarray of shape (m, n), optional
@@ -54,6 +57,7 @@ class LeastSquares:
     def __init__(
         self,
         loss: PairwiseSquares,
+        y: Array,
         queries: NDArray[np.int32],
         *,
         rows: Array | None = None,
@@ -62,6 +66,7 @@ class LeastSquares:
     ) -> None:
         assert not isinstance(loss.laplacian, GraphLaplacian)
         self._laplacian, self._root, self._total, self._queries = loss.laplacian, loss.root, loss.total, queries
+        self._y = y
         self._u = loss.root[:, None] * loss.targets
         self._rows, self._offset, self._matrix = rows, offset, matrix
         # With fewer features than contrasts, features are what is decomposed.
@@ -76,7 +81,7 @@ class LeastSquares:
             return self._weights(self.spectrum.dual(alpha, self._u))
         if self._primal:
             return solve_features(self._features, self._u, alpha)
-        M, noise = self._contrasts_kernel()
+        M, noise = self._kernel_of_contrasts(self._root)
         if alpha <= MANY * noise:  # or rounding would be taken for eigenvalues
             return self._weights(self.spectrum.dual(alpha, self._u))
         return self._weights(solve_kernel(M, self._u, alpha))
@@ -95,15 +100,23 @@ class LeastSquares:
     @cached_property
     def spectrum(self) -> Spectrum:
         """The decomposition that all shortcuts share; it is made when first asked for, and kept."""
-        return decompose_features(self._features) if self._primal else decompose_kernel(*self._contrasts_kernel())
-
-    def one_ranking(self, y: Array) -> OneRanking:
-        """Hold-outs of rows that are all compared with each other, and weigh the same; y are their targets."""
-        return OneRanking(Spectrum(self.spectrum.values, self._lifted), self.spectrum.complete, y)
+        return (
+            decompose_features(self._features)
+            if self._primal
+            else decompose_kernel(*self._kernel_of_contrasts(self._root))
+        )
 
     @cached_property
-    def _lifted(self) -> Array:
-        return self._laplacian.lift(self.spectrum.vectors)
+    def one_ranking(self) -> OneRanking:
+        """Hold-outs of rows that are all compared with each other, and weigh the same."""
+        vectors = self._laplacian.lift(self.spectrum.vectors)
+        return OneRanking(Spectrum(self.spectrum.values, vectors), self.spectrum.complete, self._y)
+
+    @cached_property
+    def without_ties(self) -> WithoutTies:
+        """Hold-outs of pairs, where rows of the same utility are not compared."""
+        assert isinstance(self._laplacian, PairLaplacian)
+        return WithoutTies(*self._kernel_of_contrasts(np.ones_like(self._root)), self._laplacian, self._y)
 
     @cached_property
     def held_out_queries(self) -> HeldOutQueries:
@@ -173,16 +186,17 @@ class LeastSquares:
         assert self._rows is not None
         return self._root[:, None] * self._laplacian.project(self._rows)
 
-    def _contrasts_kernel(self) -> tuple[Array, float]:
+    def _kernel_of_contrasts(self, root: Array) -> tuple[Array, float]:
         """Return M, and up to where its eigenvalues may be rounding: of M, and of the matrix it is made from."""
         if self._rows is not None:
-            M = self._features @ self._features.T
+            Z = root[:, None] * self._laplacian.project(self._rows)
+            M = Z @ Z.T
             largest = float(np.trace(M))
         else:
             assert self._matrix is not None
             M = self._laplacian.project_both(self._matrix)
-            scale_both(M, self._root)
-            largest = float(np.max(self._root) ** 2 * np.trace(self._matrix))
+            scale_both(M, root)
+            largest = float(np.max(root) ** 2 * np.trace(self._matrix))
         return M, _EPS * largest
 
     def _weights(self, dual: Array) -> Array:
