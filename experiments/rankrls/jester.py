@@ -39,10 +39,8 @@ class User(NamedTuple):
 
 
 def by_pairs(K: np.ndarray, y: np.ndarray, cost: str) -> np.ndarray:
-    winners, losers = np.nonzero(y[:, None] > y)
-    pairs = np.column_stack([winners, losers])
-    model = RankRLS(kernel="precomputed", cost=cost).fit_pairs(K, pairs, magnitude=y[winners] - y[losers])
-    return model.path(LAMBDAS / len(pairs))
+    n_pairs = np.count_nonzero(y[:, None] > y)
+    return RankRLS(kernel="precomputed", cost=cost, ties="drop").fit(K, y).path(LAMBDAS / n_pairs)
 
 
 def by_values(K: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from _shared import LAMBDAS, data_file, show_progress, table, write_results
+from _reuters import load_documents
+from _shared import LAMBDAS, show_progress, table, write_results
 from sklearn.feature_extraction.text import TfidfTransformer
 from threadpoolctl import threadpool_limits
 
@@ -48,14 +49,10 @@ RankSVM with this kernel (the paper's is SVM-light) is not measured here.
 
 def load_rows(seed: int = 0) -> tuple[sp.csr_matrix, np.ndarray]:
     """Documents of ModApte in random order, as tf-idf rows of length one, and whether they are about acq."""
-    with np.load(data_file("text/reuters21578_counts.npz")) as file:
-        counts = sp.csr_matrix(
-            (file["data"].astype(float), file["indices"].astype(np.int32), file["indptr"]), file["shape"]
-        )
-        acq = file["labels"][:, list(file["topic_names"]).index("acq")].astype(float)
-        documents = np.flatnonzero(file["modapte_train"] | file["modapte_test"])
-    documents = np.random.default_rng(seed).permutation(documents)
-    return TfidfTransformer().fit_transform(counts[documents]), acq[documents]
+    documents = load_documents()
+    order = np.random.default_rng(seed).permutation(documents.counts.shape[0])
+    acq = documents.labels[:, documents.topics.index("acq")]
+    return TfidfTransformer().fit_transform(documents.counts[order]), acq[order]
 
 
 def best_seconds(tasks: dict[str, Callable[[], Any]]) -> dict[str, float]:

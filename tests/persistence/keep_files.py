@@ -10,7 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 import kernelrank
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import RLS, RLSCV, GreedyRankRLS, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.kernels import Gaussian, Linear, Polynomial
 from kernelrank.persistence import save_model
 
@@ -35,6 +35,8 @@ def models():
             sp.csr_matrix(np.where(np.abs(X) > 1, X, 0.0)), np.stack([y, X[:, 0] ** 2], axis=1)
         ),
         "leave_pair_out": RankRLSCV([1.0, 0.1, 0.01], kernel="gaussian").fit(named[:20], y[:20]),
+        "reduced_set": RankRLS(0.1, kernel="gaussian", n_basis=7, cost="unit").fit(X, y, qid=qid),
+        "greedy": GreedyRankRLS(2).fit(named, y, qid=qid),
         "precomputed": RLSCV(3, cv=4, kernel="precomputed").fit(X[:10] @ X[:10].T, y[:10]),
     }
 

@@ -71,3 +71,7 @@ def test_what_version_0_1_0_wrote_of_least_squares():
     assert validated.alpha_ in validated.alphas_
     assert (type(precomputed), precomputed.kernel, precomputed.cv) == (RLSCV, "precomputed", 4)
     assert precomputed.n_features_in_ == 10
+    reduced, greedy = (load_model(DATA / "0.1.0" / f"{name}.kernelrank") for name in ("reduced_set", "greedy"))
+    assert (reduced.n_basis, reduced.cost, reduced.basis_.shape, len(reduced.basis_indices_)) == (7, "unit", (7, 4), 7)
+    assert list(greedy.get_feature_names_out()) == ["age", "größe"]
+    assert list(greedy.selected_) == [1, 0]

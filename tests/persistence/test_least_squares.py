@@ -60,6 +60,7 @@ def test_everything_survives(path, cls, kernel, outputs):
     "layout",
     [
         np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
         np.float32,
         *(sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array),
         lambda X: sp.csr_array(np.asarray(X, dtype=np.float32)),
@@ -246,7 +247,7 @@ def refused(path, document, members, message):
         ({"kernel": "Polynomial", "parameters": {"coef0": "x"}}, "cannot be computed"),
         ({"kernel": "Scaled", "parameters": {"kernel": "linear", "factor": 1.0}}, "cannot be computed"),
         ({"kernel": "NamedKernel", "parameters": {"name": "os.system"}}, "cannot be computed"),
-        ({"kernel": "Precomputed", "parameters": {}}, "cannot be computed"),
+        ({"kernel": "Precomputed", "parameters": {}}, "dual_coef_ has shape .* but n_features_in_ is"),
         ({"kernel": "Linear", "parameters": {}}, "the attribute coef_ is missing"),
         ("gaussian", "kernel_ is of type str, which is no Kernel"),
     ],

@@ -162,8 +162,8 @@ def read_model(path: str) -> Any:
 
 def score_rows(model: Any, X: Any) -> NDArray[np.float64]:
     """Score rows of a file; a model that compares them with dense rows gets dense rows, some at a time."""
-    basis: Any = getattr(model, "basis_", X)
-    if sp.issparse(basis) or not sp.issparse(X):
+    compares_dense = hasattr(model, "dual_coef_") and not sp.issparse(getattr(model, "basis_", None))
+    if not (compares_dense and sp.issparse(X)):
         scores: NDArray[np.float64] = model.predict(X)
         return scores
     size = max(1, _DENSE_AT_ONCE // max(1, X.shape[1]))

@@ -13,10 +13,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank.estimators import (
+    RLS,
+    RLSCV,
+    GreedyRankRLS,
+    GreedyRLS,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+)
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
-from kernelrank.kernels import Kernel, Linear
+from kernelrank.kernels import Kernel, Linear, Precomputed
 from kernelrank.persistence._archive import Archive, write_archive
 from kernelrank.persistence._values import decode, encode
 
@@ -27,6 +36,7 @@ _VERSION = 1  # of the format
 _COMMON = ("n_features_in_", "_fitted_with_queries")
 _LINEAR = ("coef_", *_COMMON)
 _KERNEL = ("kernel_", "intercept_", "_single", *_COMMON)  # and weights, which depend on the kernel
+_GREEDY = ("selected_", "support_", "intercept_", "_single", *_LINEAR)
 _ESTIMATORS: dict[type, tuple[str, ...]] = {
     RankSVM: _LINEAR,
     RankSVMCV: _LINEAR,
@@ -34,6 +44,8 @@ _ESTIMATORS: dict[type, tuple[str, ...]] = {
     RLSCV: _KERNEL,
     RankRLS: _KERNEL,
     RankRLSCV: _KERNEL,
+    GreedyRLS: _GREEDY,
+    GreedyRankRLS: _GREEDY,
 }
 
 # Attributes that belong to a fit although they do not end in an underscore. The training data are not among them.
@@ -57,6 +69,10 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "intercept_": (np.float64, ("n_outputs",)),
     "dual_coef_": (np.float64, ("n_basis", "n_outputs")),
     "basis_": (np.floating, ("n_basis", "n_features_in_")),
+    "basis_indices_": (np.integer, ("n_basis",)),
+    "selected_": (np.integer, ("n_selected",)),
+    "errors_": (np.float64, ("n_selected",)),
+    "support_": (np.bool_, ("n_features_in_",)),
     "feature_names_in_": (np.object_, ("n_features_in_",)),
     "history_": (np.void, ("n_iter_",)),
     "alphas_": (np.float64, ("n_alphas",)),
@@ -82,7 +98,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : RankSVM, RankSVMCV, RLS, RLSCV, RankRLS or RankRLSCV
+    model : RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS or GreedyRankRLS
         It must be fitted. Attributes whose names end in an underscore are saved, no others; neither
         are requests for metadata (``set_fit_request``).
     path : str or path-like
@@ -158,7 +174,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    RankSVM, RankSVMCV, RLS, RLSCV, RankRLS or RankRLSCV
+    RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS or GreedyRankRLS
         Fitted, with the parameters and attributes of the model that was saved: it predicts the same to
         the last bit, and can be cloned, fitted again or, with ``warm_start``, trained on. What takes the training
         data, as paths and held-out predictions of least squares do, takes another fit.
@@ -274,6 +290,8 @@ def _check_fitted(kind: type, fitted: dict[str, Any]) -> None:
     lengths: dict[str, int] = {name: fitted[name] for name in ("n_features_in_", "n_iter_") if name in fitted}
     for name, (number, axes) in _ARRAYS.items():
         if name in fitted:
+            if isinstance(fitted.get("kernel_"), Precomputed):  # the rows of its matrix stand for the basis
+                axes = tuple("n_features_in_" if axis == "n_basis" else axis for axis in axes)
             present = [axis for axis in axes if axis != "n_outputs" or not fitted.get("_single", True)]
             _check_array(name, fitted[name], number, present, lengths)
 
@@ -282,7 +300,12 @@ def _needed(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
     names = _ESTIMATORS[kind]
     if "kernel_" not in names:
         return names
-    return (*names, "coef_") if isinstance(fitted.get("kernel_"), Linear) else (*names, "dual_coef_", "basis_")
+    match fitted.get("kernel_"):
+        case Linear():
+            return (*names, "coef_")
+        case Precomputed():
+            return (*names, "dual_coef_")
+    return (*names, "dual_coef_", "basis_")
 
 
 def _check_array(name: str, value: Any, number: type, axes: Sequence[str], lengths: dict[str, int]) -> None:
