@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from kernelrank.estimators import RankRLSCV as RankRLSCV
     from kernelrank.estimators import RankSVM as RankSVM
     from kernelrank.estimators import RankSVMCV as RankSVMCV
+    from kernelrank.features import NystromMap as NystromMap
 
-__all__ = ["RLS", "RLSCV", "GreedyRLS", "GreedyRankRLS", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]
+__all__ = ["RLS", "RLSCV", "GreedyRLS", "GreedyRankRLS", "NystromMap", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]
 _ROOMS = (
     *("cli", "estimators", "exceptions", "features", "io", "kernels", "losses"),
     *("metrics", "model_selection", "pairs", "persistence", "plots", "solvers"),
@@ -23,7 +24,7 @@ _ROOMS = (
 def __getattr__(name: str) -> Any:
     """Import what is asked for: a command line that shows its help has no use for SciPy."""
     if name in __all__:
-        return getattr(import_module("kernelrank.estimators"), name)
+        return getattr(import_module("kernelrank.features" if name == "NystromMap" else "kernelrank.estimators"), name)
     if name in _ROOMS:
         return import_module(f"kernelrank.{name}")
     if name == "__version__":

@@ -1,0 +1,282 @@
+"""The Nystrom map: features that stand for a kernel, and what is left of them without some basis rows."""
+
+from __future__ import annotations
+
+from copy import copy
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank._memory import require_memory
+from kernelrank._validation import check_features, encode_queries, separate_qid
+from kernelrank.features._nystrom import whitening
+from kernelrank.kernels import Precomputed, make_kernel
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+_BLOCK_ELEMENTS = 1 << 21  # of the kernel matrix that is there at once: 16 MiB
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Features whose inner products are those of a kernel, as far as some basis rows can tell.
+
+    Rows are mapped to :math:`k(x, R) K_{RR}^{-1/2}`, with R the basis: a linear model of these features is a
+    combination of the kernels of the basis, and the squared norm of its weights is that of this function. So any linear
+    method becomes a kernel method, of a reduced set [1]_. With all rows as basis nothing is lost.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        As in :class:`kernelrank.RankRLS`.
+    n_basis : int, default=100
+        Number of basis rows; all of them if there are fewer.
+    selection : {"uniform", "per-query"} or array-like of int, default="uniform"
+        Which rows: drawn from all; drawn so that every query has as many as the others, if it has the rows; or these,
+        whatever `n_basis` is.
+    random_state : int, RandomState instance or None, default=0
+        For the draw.
+
+    Attributes
+    ----------
+    basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+    basis_indices_ : ndarray of shape (n_basis,)
+        Which rows of X these are.
+    kernel_ : Kernel
+        With parameters that depended on the data resolved.
+    whitening_ : ndarray of shape (n_basis, n_components_)
+        Times the kernel with the basis, it gives the features.
+    n_components_ : int
+        Number of features: the rank of the basis.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Time O(m n_basis^2) and memory for m n_basis numbers, a few megabytes apart. Basis rows that depend on others, so
+    that the matrix of the kernel has no inverse, make no features of their own.
+
+    **Cross-validation.** The map depends on its basis: if rows that are held out are in it, an estimate of the
+    performance is too good, or too bad, by a large factor even [1]_. Either the map is fitted in every fold, as a
+    pipeline does; or the basis rows of the fold are taken out, see :meth:`without`, for a fraction of that.
+
+    References
+    ----------
+    .. [1] Airola, Pahikkala, Salakoski: On learning and cross-validation with decomposed Nyström approximation of
+       kernel matrix. Neural Processing Letters 33 (2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import NystromMap, RankSVM
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> y = np.hypot(*X.T)  # far from the centre is better: no linear function of X
+    >>> features = NystromMap("gaussian", n_basis=50).fit(X)
+    >>> RankSVM().fit(features.transform(X), y).score(features.transform(X), y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        n_basis: int = 100,
+        *,
+        selection: Literal["uniform", "per-query"] | ArrayLike = "uniform",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.n_basis = n_basis
+        self.selection = selection
+        self.random_state = random_state
+
+    # With metadata routing enabled, qid reaches fit without set_fit_request.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
+
+    def fit(self, X: Any, y: Any = None, *, qid: ArrayLike | None = None) -> Self:
+        """Choose the basis.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        y : None
+            Not used.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row; for ``selection="per-query"``.
+
+        Returns
+        -------
+        self
+        """
+        X, qid = separate_qid(X, qid)
+        other = copy(self)
+        X = check_features(other, X, reset=True)
+        queries, _ = encode_queries(qid, X.shape[0])
+        other.kernel_ = make_kernel(self.kernel).resolve(X)
+        if isinstance(other.kernel_, Precomputed):
+            raise ValueError('kernel="precomputed" has no rows that a basis could be of.')
+        other.basis_indices_ = self._select(X.shape[0], queries)
+        n = len(other.basis_indices_)
+        require_memory(24 * n**2, f"The kernel matrix of {n} basis rows, with its factors,", "Use a smaller n_basis.")
+        other.basis_ = X[other.basis_indices_]
+        other.whitening_ = whitening(other.kernel_(other.basis_))
+        other._gone = np.zeros(n, dtype=bool)
+        other._removed = np.zeros((other.whitening_.shape[1], 0))
+        self.__dict__ = other.__dict__
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Map rows to features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        X, _ = separate_qid(X, None)
+        X = check_features(self, X, reset=False)
+        m, n = X.shape[0], len(self.basis_indices_)
+        require_memory(
+            8.0 * m * self.n_components_, f"{self.n_components_} features of {m} rows", "Use a smaller n_basis."
+        )
+        features = np.empty((m, self.n_components_))
+        size = max(1, _BLOCK_ELEMENTS // n)
+        for start in range(0, m, size):
+            rows = slice(start, start + size)
+            np.matmul(self.kernel_(X[rows], self.basis_), self.whitening_, out=features[rows])
+        return self.restrict(features) if self._removed.size else features
+
+    def coefficients(self, w: ArrayLike) -> Array:
+        """Turn weights of the features into those of the basis rows' kernels.
+
+        Parameters
+        ----------
+        w : array-like of shape (n_components_,) or (n_components_, n_outputs)
+
+        Returns
+        -------
+        ndarray of shape (n_basis,) or (n_basis, n_outputs)
+            ``features @ w`` is ``kernel(X, basis_) @ coefficients(w)``.
+        """
+        check_is_fitted(self)
+        w = np.asarray(w, dtype=np.float64)
+        return np.asarray(self.whitening_ @ (w - self._removed @ (self._removed.T @ w)))
+
+    def without(self, held_out: ArrayLike) -> Self:
+        """Return the map without the basis rows among some rows of X.
+
+        What remains is the map of the other basis rows, in other coordinates: inner products of features are those of a
+        map that was fitted without the rows. It costs O(n_basis h^2) for h such basis rows, and :meth:`restrict` takes
+        the features that are there to the new ones in O(m n_basis h); mapping again would take O(m n_basis^2).
+
+        Parameters
+        ----------
+        held_out : array-like of int or bool
+            Rows of X, by number or as a mask.
+
+        Returns
+        -------
+        NystromMap
+            Of the same parameters; ``basis_`` still has all rows, but those held out have no influence.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernelrank import NystromMap
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> nystrom = NystromMap(n_basis=20).fit(X)
+        >>> features, fold = nystrom.transform(X), np.arange(30)
+        >>> honest = nystrom.without(fold).restrict(features)  # as if rows of the fold had never been seen
+        >>> kept = np.setdiff1d(nystrom.basis_indices_, fold)
+        >>> again = NystromMap(nystrom.kernel_, selection=kept).fit(X).transform(X)
+        >>> bool(np.allclose(honest @ honest.T, again @ again.T))
+        True
+        """
+        check_is_fitted(self)
+        rows = np.asarray(held_out)
+        numbers = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
+        other = copy(self)
+        other._gone = self._gone | np.isin(self.basis_indices_, numbers)
+        other._removed = self._directions(other._gone)
+        return other
+
+    def restrict(self, features: Array) -> Array:
+        """Take features of the whole map to those without the basis rows that were taken out.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_samples, n_components_)
+            Of the map before :meth:`without`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        return np.asarray(features - (features @ self._removed) @ self._removed.T)
+
+    def _directions(self, gone: NDArray[np.bool_]) -> Array:
+        """Find an orthonormal basis of what only the basis rows that are gone can tell.
+
+        With ``K_RR = V diag(lambda) V'``, the features of the basis are ``V sqrt(lambda)``. Those of the rest do not
+        reach v if ``V_H' V_H x = x`` for ``x = sqrt(lambda) v``: x is a singular vector of V_H, of value 1. What
+        the rest reaches but for rounding, :func:`whitening` would leave out as well.
+        """
+        root = 1.0 / np.linalg.norm(self.whitening_, axis=0)  # of lambda
+        vectors = self.whitening_[gone] * root
+        _, singular, right = np.linalg.svd(vectors, full_matrices=False)
+        directions = right.T / root[:, None]
+        reached, rounding = 1.0 - singular**2, len(gone) * _EPS
+        missed = reached <= rounding * np.maximum(64.0, np.max(root, initial=0.0) ** 2 * np.sum(directions**2, axis=0))
+        found: Array = np.linalg.qr(directions[:, missed])[0]
+        return found
+
+    def _select(self, m: int, queries: NDArray[np.int32] | None) -> Rows:
+        if not isinstance(self.selection, str):
+            rows = np.asarray(self.selection)
+            if rows.ndim != 1 or len(rows) == 0 or rows.dtype.kind not in "iu" or len(np.unique(rows)) != len(rows):
+                raise ValueError('selection must be "uniform", "per-query" or numbers of rows, each of them once.')
+            if not (rows.min() >= 0 and rows.max() < m):
+                raise ValueError(f"selection must lie between 0 and {m - 1}.")
+            return rows.astype(np.intp)
+        check_scalar(self.n_basis, "n_basis", Integral, min_val=1)
+        rng = check_random_state(self.random_state)
+        order: Rows = rng.permutation(m)
+        if self.selection == "per-query":
+            if queries is None:
+                raise ValueError('selection="per-query" needs qid.')
+            # The first of every query, then the second, and so on.
+            by_query = order[np.argsort(queries[order], kind="stable")]
+            sizes = np.bincount(queries)
+            turn = np.arange(m) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            position = np.empty(m, dtype=np.intp)
+            position[order] = np.arange(m)
+            order = by_query[np.lexsort((position[by_query], turn))]
+        elif self.selection != "uniform":
+            raise ValueError(f'selection must be "uniform", "per-query" or numbers of rows, got {self.selection!r}.')
+        return np.sort(order[: self.n_basis])
+
+    @property
+    def n_components_(self) -> int:
+        """Number of features."""
+        return int(self.whitening_.shape[1])
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
