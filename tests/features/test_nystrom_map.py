@@ -137,12 +137,24 @@ def test_sparse_rows_frames_and_blocks(rng, monkeypatch):
         ({"selection": [20]}, "between 0 and 19"),
         ({"selection": []}, "numbers of rows"),
         ({"n_basis": 0}, "n_basis"),
-        ({"kernel": "precomputed"}, "precomputed"),
+        ({"kernel": "precomputed"}, "square"),
     ],
 )
 def test_bad_parameters(rng, options, message):
     with pytest.raises(ValueError, match=message):
-        NystromMap(**options).fit(rng.normal(size=(20, 20)))
+        NystromMap(**options).fit(rng.normal(size=(20, 10)))
+
+
+def test_precomputed_kernels(rng):
+    X = rng.normal(size=(30, 3))
+    K = Gaussian(0.5)(X)
+    given = NystromMap("precomputed", 8).fit(K)
+    reference = NystromMap(Gaussian(0.5), selection=given.basis_indices_).fit(X)
+    found, expected = given.transform(K), reference.transform(X)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-9, atol=1e-10)
+    fold = np.arange(15)
+    found, expected = given.without(fold).transform(K), reference.without(fold).transform(X)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-8, atol=1e-9)
 
 
 @parametrize_with_checks([NystromMap(n_basis=5), NystromMap(Linear(), 3)])

@@ -36,6 +36,7 @@ def models():
         ),
         "leave_pair_out": RankRLSCV([1.0, 0.1, 0.01], kernel="gaussian").fit(named[:20], y[:20]),
         "reduced_set": RankRLS(0.1, kernel="gaussian", n_basis=7, cost="unit").fit(X, y, qid=qid),
+        "kernel_svm": RankSVM(0.1, kernel="gaussian", n_basis=9).fit(named, y, qid=qid),
         "greedy": GreedyRankRLS(2).fit(named, y, qid=qid),
         "precomputed": RLSCV(3, cv=4, kernel="precomputed").fit(X[:10] @ X[:10].T, y[:10]),
     }

@@ -34,9 +34,12 @@ def small_models():
     ]
 
 
+_SHORTCUTS = ("_training", "_whitening")  # what takes another fit
+
+
 def fitted(model):
     """What was found by a fit, but for the training data."""
-    return {k: value for k, value in vars(model).items() if k not in model.get_params() and k != "_training"}
+    return {k: value for k, value in vars(model).items() if k not in model.get_params() and k not in _SHORTCUTS}
 
 
 def same(a, b):

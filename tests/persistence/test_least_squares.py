@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from model_files import assert_same_model, data, npy, pack, unpack
 from sklearn.base import clone
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
+from kernelrank import RLS, RLSCV, GreedyRankRLS, GreedyRLS, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.kernels import FunctionKernel, Gaussian, Linear, NamedKernel, Polynomial, Precomputed
 from kernelrank.persistence import load_model, save_model
@@ -109,6 +109,13 @@ def test_fits_of_many_kinds(path, rng):
         RankRLS(kernel="gaussian").fit(frame, y, qid=qid),
         RankRLS(ties="drop", query_weighting="pair").fit(frame, y, qid=qid, sample_weight=np.ones(60)),
         RankRLS(cost="relative").fit_pairs(X, [[0, 1], [2, 3]], magnitude=[1.0, 2.0]),
+        RankRLS(kernel="gaussian", n_basis=9, cost="unit").fit(X, y),
+        RLS(n_basis=2).fit(X, y),
+        RankSVM(kernel="polynomial").fit(X, y),
+        RankSVM(kernel="precomputed", n_basis=9).fit(X @ X.T, y),
+        RankSVMCV(alphas=3, kernel="gaussian", n_basis=9).fit(frame, y, qid=qid),
+        GreedyRLS(2).fit(frame, np.stack([y, -y], axis=1)),
+        GreedyRankRLS(2).fit(X, y, qid=qid),
         RankRLS(solver="cg", tol=1e-9).fit(sp.csr_matrix(X), y),
         RankRLSCV(2, cv="leave-query-out", scoring="ndcg@3").fit(frame, y - y.min(), qid=qid),
         RLSCV(np.logspace(-3, 0, 3), cv=3, random_state=np.int64(7)).fit(frame, y),

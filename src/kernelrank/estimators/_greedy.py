@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
@@ -22,7 +23,7 @@ from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._ranker import Predictor, Ranker
 from kernelrank.estimators._rls import RLS
-from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError
 from kernelrank.metrics import concordance_index
 from kernelrank.solvers import GreedySelection, panel_width
 
@@ -98,13 +99,20 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            A data-frame column named "qid" is left out.
+            A data-frame column named "qid" is left out, with a warning.
 
         Returns
         -------
         {ndarray, sparse matrix} of shape (n_samples, n_selected)
         """
-        X, _ = separate_qid(X, None)
+        X, qid = separate_qid(X, None)
+        if qid is not None:
+            warnings.warn(
+                "transform leaves the column qid out, and what comes after it will compare rows of different queries."
+                " In a pipeline, enable metadata routing and pass qid to fit and score.",
+                MissingQueryWarning,
+                stacklevel=2,
+            )
         return super().transform(X)
 
     def __sklearn_tags__(self) -> Any:

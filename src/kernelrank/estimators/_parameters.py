@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
 from kernelrank._validation import check_vector
+from kernelrank.kernels import Linear, make_kernel
 
 
 def check_positive(estimator: Any, *names: str) -> None:
@@ -48,3 +49,5 @@ def check_training_parameters(estimator: Any) -> None:
     check_scalar(estimator.max_iter, "max_iter", Integral, min_val=1)
     check_choices(estimator, loss=("hinge", "squared_hinge"), query_weighting=("query", "pair"))
     check_scalar(estimator.positive, "positive", (bool, np.bool_))
+    if estimator.positive and not isinstance(make_kernel(estimator.kernel), Linear):
+        raise ValueError("positive=True is for the linear kernel, where coefficients are those of features.")

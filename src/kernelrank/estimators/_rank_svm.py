@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._threads import resolve_threads, single_threaded_blas
 from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
-from kernelrank.estimators._parameters import check_choices, check_positive, check_training_parameters
-from kernelrank.estimators._ranker import LinearRanker
+from kernelrank.estimators._parameters import check_positive, check_training_parameters
+from kernelrank.estimators._ranker import SupportRanker
 from kernelrank.estimators._training import make_solver, print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
 from kernelrank.solvers import make_products
 
 
-class RankSVM(LinearRanker):
-    r"""Linear ranking support vector machine, with a certificate of its accuracy.
+class RankSVM(SupportRanker):
+    r"""Ranking support vector machine, linear or with a kernel, with a certificate of its accuracy.
 
     Minimises the average pairwise loss and a squared norm,
 
@@ -29,7 +29,8 @@ class RankSVM(LinearRanker):
     over the N pairs of rows (of the same query, if there are queries) with different utilities,
     with the hinge :math:`\ell(z) = \max(0, z)` or its square. Pairs are counted, never formed:
     a pass over the data takes O(m s + m log m) time for m rows of s non-zero features, whatever
-    the utilities. :meth:`fit_pairs` learns from explicit preferences instead.
+    the utilities. :meth:`fit_pairs` learns from explicit preferences instead. With a kernel,
+    x stands for features that are made of it, see :class:`kernelrank.NystromMap`.
 
     Parameters
     ----------
@@ -40,15 +41,17 @@ class RankSVM(LinearRanker):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is minimised by cutting planes [1]_ with a line search, "squared_hinge" by a
         truncated Newton method [2]_. The second punishes large violations more.
-    kernel : {"linear"}, default="linear"
-        The kernel.
-    n_basis : None
-        Number of basis vectors of a non-linear kernel; a linear one has no use for it.
+    kernel : str, Kernel or callable, default="linear"
+        "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
+        function, or "precomputed".
+    n_basis : int, default=None
+        Learn a combination of so many rows' kernels, drawn at random: O(m n_basis^2), and memory for m n_basis numbers.
+        None means all rows; a linear kernel has no use for it.
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a
         comparable pair; with "pair" every comparable pair counts the same.
     positive : bool, default=False
-        Allow no negative coefficients: the score then never falls when a feature grows.
+        Allow no negative coefficients: the score then never falls when a feature grows. Linear kernel only.
     tol : float, default=1e-3
         When to stop. For the hinge, the certified gap; the objective of ``w = 0`` is 1, so it is
         relative to that. For the squared hinge, the norm of the gradient relative to that of
@@ -57,11 +60,11 @@ class RankSVM(LinearRanker):
         Iterations at most. One of the hinge has two products with X, one of the squared hinge
         as many as its inner conjugate gradients take.
     warm_start : bool, default=False
-        Start from the last solution, if it has as many features.
+        Start from the last solution, if it has as many features. Linear kernel only.
     n_jobs : int, default=None
         Threads, as in scikit-learn: None means 1, -1 all cores. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        For the choice of basis vectors; a linear kernel has no use for it.
+    random_state : int, RandomState instance or None, default=0
+        For the draw of `n_basis` rows.
     verbose : int or callable, default=0
         1 prints a line an iteration: objective, lower bound and gap. A function is called with
         each record of `history_` instead.
@@ -69,11 +72,19 @@ class RankSVM(LinearRanker):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights of the features.
+        Weights of the features; linear kernel only.
+    dual_coef_ : ndarray of shape (n_basis,)
+        Weights of the kernels of `basis_`; other kernels only.
+    basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        The rows it was fitted to, or some of them.
+    basis_indices_ : ndarray of shape (n_basis,)
+        Which ones, if `n_basis` is given.
+    kernel_ : Kernel
+        With parameters that depended on the data resolved; not for the linear kernel.
     objective_ : float
-        J(coef_).
+        J of the solution.
     gap_ : float
-        Certificate: J(coef_) exceeds the optimum by at most this. For the squared hinge it is
+        Certificate: it exceeds the optimum by at most this. For the squared hinge it is
         ``||gradient||^2 / (4 alpha)`` or less: a bound for strongly convex functions, and loose.
     n_iter_ : int
         Iterations made.
@@ -124,7 +135,7 @@ class RankSVM(LinearRanker):
         alpha: float = 1e-3,
         *,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
-        kernel: Literal["linear"] = "linear",
+        kernel: Any = "linear",
         n_basis: int | None = None,
         query_weighting: Literal["query", "pair"] = "query",
         positive: bool = False,
@@ -132,7 +143,7 @@ class RankSVM(LinearRanker):
         max_iter: int = 1000,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | np.random.RandomState | None = 0,
         verbose: int | Callable[[Any], None] = 0,
     ) -> None:
         self.alpha = alpha
@@ -223,18 +234,22 @@ class RankSVM(LinearRanker):
     def _train(
         self, X: Any, pairs: Pairs, queries: NDArray[np.int32] | None, noted: dict[str, Any], **attributes: Any
     ) -> Self:
+        nystrom = self._fit_map(X)
+        features = X if nystrom is None else nystrom.transform(X)
         with single_threaded_blas:
             solver = make_solver(
-                make_products(X, resolve_threads(self.n_jobs), queries),
+                make_products(features, resolve_threads(self.n_jobs), queries),
                 pairs,
                 loss=self.loss,
                 query_weighting=self.query_weighting,
                 positive=self.positive,
-                start=self._last_solution(X.shape[1]),
+                start=self._last_solution(features.shape[1]) if nystrom is None else None,
             )
             report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
             result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
-        self._store(result, noted, history_=result.history, _fitted_with_queries=queries is not None, **attributes)
+        self._store(
+            result, noted, nystrom, history_=result.history, _fitted_with_queries=queries is not None, **attributes
+        )
         if not result.converged:
             warnings.warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning, stacklevel=3)
         return self
@@ -242,9 +257,6 @@ class RankSVM(LinearRanker):
     def _check_parameters(self) -> None:
         check_positive(self, "alpha")
         check_training_parameters(self)
-        check_choices(self, kernel=("linear",))
-        if self.n_basis is not None:
-            raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
 
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
         last = getattr(self, "coef_", None)

@@ -13,7 +13,7 @@ from kernelrank._threads import resolve_threads, single_threaded_blas
 from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._folds import Fold, make_folds
 from kernelrank.estimators._parameters import check_training_parameters, resolve_alphas
-from kernelrank.estimators._ranker import LinearRanker
+from kernelrank.estimators._ranker import SupportRanker
 from kernelrank.estimators._training import make_solver, shortcoming
 from kernelrank.exceptions import (
     ConvergenceWarning,
@@ -21,18 +21,19 @@ from kernelrank.exceptions import (
     UndefinedMetricError,
     UndefinedQueryWarning,
 )
+from kernelrank.features import NystromMap
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
 from kernelrank.pairs import UtilityPairs
-from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha, make_products
+from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha, make_products, restrict
 
 Vector = NDArray[np.float64]
 
 _SMALLEST_SHARE = 1e-4  # of the largest alpha of the default grid
 
 
-class RankSVMCV(LinearRanker):
-    r"""Linear ranking SVM with built-in cross-validation of ``alpha``.
+class RankSVMCV(SupportRanker):
+    r"""Ranking SVM with built-in cross-validation of ``alpha``.
 
     Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Solutions share what
     was learnt from larger alphas: cutting planes do not depend on alpha. With the hinge, a path of
@@ -52,6 +53,8 @@ class RankSVMCV(LinearRanker):
         the better the greater; NaN if it is not defined for them. It gets `sample_weight` too, if
         there are weights and it has such a parameter. Concordance by default.
     loss : {"hinge", "squared_hinge"}, default="hinge"
+    kernel : str, Kernel or callable, default="linear"
+    n_basis : int, default=None
     query_weighting : {"query", "pair"}, default="query"
     positive : bool, default=False
     tol : float, default=1e-3
@@ -60,7 +63,7 @@ class RankSVMCV(LinearRanker):
     n_jobs : int, default=None
         Threads, as in scikit-learn. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        For the shuffled ``KFold``.
+        For the shuffled ``KFold``, and the draw of `n_basis` rows.
     verbose : int or callable, default=0
         1 prints a line a fold. A function is called after each fit instead, with how many of how
         many are done.
@@ -73,13 +76,13 @@ class RankSVMCV(LinearRanker):
         Concordance, or `scoring`, on the rows of each fold; NaN if it is not defined for them.
     alpha_ : float
         The alpha with the greatest mean score; the larger of equals.
-    coef_path_ : ndarray of shape (n_alphas, n_features)
-        Solutions for all rows.
+    coef_path_ : ndarray of shape (n_alphas, n_features) or (n_alphas, n_basis)
+        Solutions for all rows; those of `dual_coef_` with a kernel.
     gaps_ : ndarray of shape (n_alphas,)
         Their certificates.
     coef_ : ndarray of shape (n_features,)
         The solution for `alpha_`.
-    objective_, gap_, n_iter_, n_pairs_, n_features_in_, feature_names_in_
+    dual_coef_, basis_, basis_indices_, kernel_, objective_, gap_, n_iter_, n_pairs_, n_features_in_, feature_names_in_
         As in :class:`RankSVM`, of that solution.
 
     See Also
@@ -89,8 +92,10 @@ class RankSVMCV(LinearRanker):
     Notes
     -----
     The folds are trained on X itself, never on a copy of its rows: held-out rows take part in
-    products, but in no pair. Memory beyond X: about 170 bytes a row (210 with queries), whatever the number of folds,
-    and vectors of features as for :class:`RankSVM`.
+    products, but in no pair. With a kernel, basis rows of a fold have no influence on what is learnt without it
+    (:meth:`kernelrank.NystromMap.without`); parameters of the kernel that depend on data are those of all rows.
+    Memory beyond X, or the features that a kernel makes: about 170 bytes a row (210 with queries), whatever the number
+    of folds, and vectors of features as for :class:`RankSVM`.
 
     Examples
     --------
@@ -113,6 +118,8 @@ class RankSVMCV(LinearRanker):
         cv: Any = 5,
         scoring: str | RankingScorer | Callable[..., float] | None = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
+        kernel: Any = "linear",
+        n_basis: int | None = None,
         query_weighting: Literal["query", "pair"] = "query",
         positive: bool = False,
         tol: float = 1e-3,
@@ -125,6 +132,8 @@ class RankSVMCV(LinearRanker):
         self.cv = cv
         self.scoring = scoring
         self.loss = loss
+        self.kernel = kernel
+        self.n_basis = n_basis
         self.query_weighting = query_weighting
         self.positive = positive
         self.tol = tol
@@ -169,31 +178,36 @@ class RankSVMCV(LinearRanker):
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
         queries, _ = encode_queries(qid, X.shape[0])
         folds = make_folds(self.cv, y, queries, qid if groups is None else groups, self.random_state)
-        rows = _Rows(make_products(X, resolve_threads(self.n_jobs), queries), y, queries, weights, self.n_jobs)
+        nystrom = self._fit_map(X)
+        features = X if nystrom is None else nystrom.transform(X)
+        rows = _Rows(make_products(features, resolve_threads(self.n_jobs), queries), y, queries, weights, self.n_jobs)
         with single_threaded_blas:
             alphas = self._grid(rows)
             fits = _Fits(len(alphas) * (len(folds) + 1), self.verbose if callable(self.verbose) else None)
             scores = np.empty((len(alphas), len(folds)))
             for number, fold in enumerate(folds):
                 try:
-                    scores[:, number] = self._score_path(rows, fold, alphas, fits)
+                    seen = rows if nystrom is None else rows.restricted(nystrom.without(fold.test))
+                    scores[:, number] = self._score_path(seen, fold, alphas, fits)
                 except NoComparablePairsError as reason:
                     raise NoComparablePairsError(f"Fold {number} cannot be trained on. {reason}") from None
                 self._tell(number, alphas, scores)
             best = _best(scores)
             pairs = rows.pairs()
-            coef_path, gaps = np.empty((len(alphas), X.shape[1])), np.empty(len(alphas))
+            coef_path, gaps = [], np.empty(len(alphas))
             for k, result in enumerate(self._path(rows, pairs, alphas, fits)):
-                coef_path[k], gaps[k] = result.w, result.gap
+                coef_path.append(result.w if nystrom is None else nystrom.coefficients(result.w))
+                gaps[k] = result.gap
                 if k == best:
                     chosen = result
         self._store(
             chosen,
             noted,
+            nystrom,
             alphas_=alphas,
             scores_=scores,
             alpha_=float(alphas[best]),
-            coef_path_=coef_path,
+            coef_path_=np.array(coef_path),
             gaps_=gaps,
             n_pairs_=pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit,
             _fitted_with_queries=qid is not None,
@@ -283,6 +297,10 @@ class _Rows(NamedTuple):
     queries: NDArray[np.int32] | None
     weights: Vector | None
     n_jobs: int | None
+
+    def restricted(self, nystrom: NystromMap) -> _Rows:
+        """Without the features that only basis rows can tell that have been taken out of the map."""
+        return self._replace(products=restrict(self.products, nystrom.restrict))
 
     def pairs(self, train: NDArray[np.bool_] | None = None) -> UtilityPairs:
         """Pairs of all rows, or of those to train on."""

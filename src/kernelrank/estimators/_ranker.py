@@ -11,8 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
+from kernelrank.features import NystromMap
+from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.metrics import concordance_index
 from kernelrank.solvers import Result, multiply
+
+_PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
 
 class Predictor(BaseEstimator):  # type: ignore[misc]
@@ -51,6 +55,10 @@ class Predictor(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, Precomputed) or (
+            isinstance(kernel, str) and kernel == "precomputed"
+        )
         tags.target_tags.required = True
         return tags
 
@@ -133,22 +141,54 @@ class Ranker(Predictor):
         return found
 
 
-class LinearRanker(Ranker):
-    """Prediction with ``coef_``; a subclass provides ``fit``."""
+class SupportRanker(Ranker):
+    """Prediction with ``coef_``, or with a kernel and a basis; a subclass provides ``fit``."""
 
-    coef_: NDArray[np.float64]  # set by the subclass
+    kernel: Any
+    n_basis: int | None
+    random_state: Any
 
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
+        if "dual_coef_" in self.__dict__:
+            return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_)
         return multiply(X, self.coef_)
 
-    def _store(self, result: Result, noted: dict[str, Any], **attributes: Any) -> None:
-        """Keep a solution, and what else is given; names of an earlier fit's features go."""
-        self.__dict__.pop("feature_names_in_", None)
+    def _fit_map(self, X: Any) -> NystromMap | None:
+        """Return the map to the features that are learnt from, if these are not X itself."""
+        kernel = make_kernel(self.kernel)
+        if isinstance(kernel, Linear):
+            if self.n_basis is not None:
+                raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
+            return None
+        n_basis = X.shape[0] if self.n_basis is None else self.n_basis
+        return NystromMap(kernel, n_basis, random_state=self.random_state).fit(X)
+
+    def _store(self, result: Result, noted: dict[str, Any], nystrom: NystromMap | None, **attributes: Any) -> None:
+        """Keep a solution, and what else is given; of an earlier fit nothing stays."""
+        for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "kernel_"):
+            self.__dict__.pop(name, None)
         self.__dict__.update(noted, **attributes)
-        self.coef_ = result.w
+        if nystrom is None:
+            self.coef_ = result.w
+        else:
+            self.dual_coef_, self.kernel_ = nystrom.coefficients(result.w), nystrom.kernel_
+            if isinstance(self.kernel_, Precomputed):
+                weights, self.dual_coef_ = self.dual_coef_, np.zeros(self.n_features_in_)
+                self.dual_coef_[nystrom.basis_indices_] = weights
+            else:
+                self.basis_ = nystrom.basis_
+            if self.n_basis is not None:
+                self.basis_indices_ = nystrom.basis_indices_
         self.objective_ = result.objective
         self.gap_ = result.gap
         self.n_iter_ = result.n_iter
+
+
+def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kernel of X and the basis, times weights, without the whole matrix in memory; no basis if X is the matrix."""
+    size = max(1, _PREDICTED_AT_ONCE // max(1, len(weights)))
+    blocks = (X[start : start + size] for start in range(0, X.shape[0], size))
+    return np.concatenate([kernel(block, basis) @ weights for block in blocks])
 
 
 def _rank(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int64]:

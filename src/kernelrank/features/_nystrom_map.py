@@ -46,6 +46,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Attributes
     ----------
     basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        Not there if the kernel is "precomputed", and X a matrix of kernels with all rows of the fit.
     basis_indices_ : ndarray of shape (n_basis,)
         Which rows of X these are.
     kernel_ : Kernel
@@ -120,13 +121,18 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = check_features(other, X, reset=True)
         queries, _ = encode_queries(qid, X.shape[0])
         other.kernel_ = make_kernel(self.kernel).resolve(X)
-        if isinstance(other.kernel_, Precomputed):
-            raise ValueError('kernel="precomputed" has no rows that a basis could be of.')
         other.basis_indices_ = self._select(X.shape[0], queries)
         n = len(other.basis_indices_)
         require_memory(24 * n**2, f"The kernel matrix of {n} basis rows, with its factors,", "Use a smaller n_basis.")
-        other.basis_ = X[other.basis_indices_]
-        other.whitening_ = whitening(other.kernel_(other.basis_))
+        if isinstance(other.kernel_, Precomputed):
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
+            other.__dict__.pop("basis_", None)
+            matrix = X[other.basis_indices_][:, other.basis_indices_]
+        else:
+            other.basis_ = X[other.basis_indices_]
+            matrix = other.kernel_(other.basis_)
+        other.whitening_ = whitening(matrix)
         other._gone = np.zeros(n, dtype=bool)
         other._removed = np.zeros((other.whitening_.shape[1], 0))
         self.__dict__ = other.__dict__
@@ -154,7 +160,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         size = max(1, _BLOCK_ELEMENTS // n)
         for start in range(0, m, size):
             rows = slice(start, start + size)
-            np.matmul(self.kernel_(X[rows], self.basis_), self.whitening_, out=features[rows])
+            np.matmul(self._with_basis(X[rows]), self.whitening_, out=features[rows])
         return self.restrict(features) if self._removed.size else features
 
     def coefficients(self, w: ArrayLike) -> Array:
@@ -267,6 +273,13 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(f'selection must be "uniform", "per-query" or numbers of rows, got {self.selection!r}.')
         return np.sort(order[: self.n_basis])
 
+    def _with_basis(self, X: Any) -> Array:
+        """Kernel matrix of rows and the basis."""
+        if isinstance(self.kernel_, Precomputed):
+            return np.asarray(X[:, self.basis_indices_], dtype=np.float64)
+        matrix: Array = self.kernel_(X, self.basis_)
+        return matrix
+
     @property
     def n_components_(self) -> int:
         """Number of features."""
@@ -279,4 +292,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
         return tags

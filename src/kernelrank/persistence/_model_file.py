@@ -32,18 +32,18 @@ from kernelrank.persistence._values import decode, encode
 _FORMAT = "kernelrank model"
 _VERSION = 1  # of the format
 
-# Classes that can be saved, and the attributes without which they cannot predict or score. A file can name no other.
+# Classes that can be saved, and the attributes without which they cannot predict or score, besides the weights, which
+# depend on the kernel. A file can name no other class.
 _COMMON = ("n_features_in_", "_fitted_with_queries")
-_LINEAR = ("coef_", *_COMMON)
-_KERNEL = ("kernel_", "intercept_", "_single", *_COMMON)  # and weights, which depend on the kernel
-_GREEDY = ("selected_", "support_", "intercept_", "_single", *_LINEAR)
+_LEAST_SQUARES = ("kernel_", "intercept_", "_single", *_COMMON)
+_GREEDY = ("selected_", "support_", "intercept_", "_single", *_COMMON)
 _ESTIMATORS: dict[type, tuple[str, ...]] = {
-    RankSVM: _LINEAR,
-    RankSVMCV: _LINEAR,
-    RLS: _KERNEL,
-    RLSCV: _KERNEL,
-    RankRLS: _KERNEL,
-    RankRLSCV: _KERNEL,
+    RankSVM: _COMMON,
+    RankSVMCV: _COMMON,
+    RLS: _LEAST_SQUARES,
+    RLSCV: _LEAST_SQUARES,
+    RankRLS: _LEAST_SQUARES,
+    RankRLSCV: _LEAST_SQUARES,
     GreedyRLS: _GREEDY,
     GreedyRankRLS: _GREEDY,
 }
@@ -69,7 +69,7 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "intercept_": (np.float64, ("n_outputs",)),
     "dual_coef_": (np.float64, ("n_basis", "n_outputs")),
     "basis_": (np.floating, ("n_basis", "n_features_in_")),
-    "basis_indices_": (np.integer, ("n_basis",)),
+    "basis_indices_": (np.integer, ("n_drawn",)),
     "selected_": (np.integer, ("n_selected",)),
     "errors_": (np.float64, ("n_selected",)),
     "support_": (np.bool_, ("n_features_in_",)),
@@ -78,7 +78,7 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "alphas_": (np.float64, ("n_alphas",)),
     "gaps_": (np.float64, ("n_alphas",)),
     "scores_": (np.float64, ("n_alphas", "n_folds")),
-    "coef_path_": (np.float64, ("n_alphas", "n_features_in_")),
+    "coef_path_": (np.float64, ("n_alphas", "n_weights")),
 }
 _SPARSE = ("basis_",)  # what may be a sparse matrix as well
 
@@ -288,19 +288,19 @@ def _check_fitted(kind: type, fitted: dict[str, Any]) -> None:
         if name in fitted and (not isinstance(value, of) or isinstance(value, bool) != (of is bool)):
             raise ModelFormatError(f"{name} is of type {type(value).__name__}, which is no {of.__name__}")
     lengths: dict[str, int] = {name: fitted[name] for name in ("n_features_in_", "n_iter_") if name in fitted}
+    same = {"n_weights": "n_features_in_" if "coef_" in fitted else "n_basis"}
+    if isinstance(fitted.get("kernel_"), Precomputed):  # the columns of its matrix stand for the basis
+        same["n_basis"] = same["n_weights"] = "n_features_in_"
     for name, (number, axes) in _ARRAYS.items():
         if name in fitted:
-            if isinstance(fitted.get("kernel_"), Precomputed):  # the rows of its matrix stand for the basis
-                axes = tuple("n_features_in_" if axis == "n_basis" else axis for axis in axes)
             present = [axis for axis in axes if axis != "n_outputs" or not fitted.get("_single", True)]
-            _check_array(name, fitted[name], number, present, lengths)
+            _check_array(name, fitted[name], number, [same.get(axis, axis) for axis in present], lengths)
 
 
 def _needed(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
+    """Name what a model cannot predict without: weights of features, or of a basis."""
     names = _ESTIMATORS[kind]
-    if "kernel_" not in names:
-        return names
-    match fitted.get("kernel_"):
+    match fitted.get("kernel_", Linear()):
         case Linear():
             return (*names, "coef_")
         case Precomputed():

@@ -9,7 +9,7 @@ from kernelrank.solvers._moments import Moments, MomentsOfRows
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
 from kernelrank.solvers._path import largest_alpha
-from kernelrank.solvers._products import Products, make_products, multiply
+from kernelrank.solvers._products import Products, make_products, multiply, restrict
 from kernelrank.solvers._result import Result
 
 __all__ = [
@@ -31,4 +31,5 @@ __all__ = [
     "make_products",
     "multiply",
     "panel_width",
+    "restrict",
 ]

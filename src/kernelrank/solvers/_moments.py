@@ -20,6 +20,7 @@ from kernelrank.solvers._ridge import solve_moments
 Array = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
+_NOT_LEARNT = "What is left is no sum over rows: forget takes rows, or whole queries, as they were learnt, and once."
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,13 @@ class Moments:
         if self.total <= 0:
             return np.zeros_like(self.right)
         noise = len(self.gram) * _EPS * self.largest / self.total
-        return solve_moments(self.gram / self.total, self.right / self.total, alpha, noise)
+        gram = self.gram / self.total
+        if np.min(np.diagonal(gram), initial=0.0) < -noise:
+            raise ValueError(_NOT_LEARNT)
+        try:
+            return solve_moments(gram, self.right / self.total, alpha, noise)
+        except np.linalg.LinAlgError:
+            raise ValueError(_NOT_LEARNT) from None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,15 @@ def make_products(X: Any, n_threads: int = 1, queries: NDArray[np.int32] | None 
     if sp.issparse(X):
         return _sparse_products(X, n_threads, queries)
     return _dense_products(np.asarray(X), n_threads, _first_rows(queries, X.shape[0]))
+
+
+def restrict(products: Products, project: Callable[[Vector], Vector]) -> Products:
+    """Products with X P, for the matrix P of an orthogonal projection that is never multiplied with X."""
+    return replace(
+        products,
+        forward=lambda w: products.forward(project(w)),
+        backward=lambda g: project(products.backward(g)),
+    )
 
 
 def _first_rows(queries: NDArray[np.int32] | None, n_rows: int) -> NDArray[np.int32]:
