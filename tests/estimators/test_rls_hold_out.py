@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from least_squares import ALPHAS, assert_like_refit, data, kernels, query_ids, refit
+from sklearn.model_selection import KFold
 
 from kernelrank import RLS, RankRLS, RankRLSCV
 from kernelrank.exceptions import NoComparablePairsError
@@ -190,6 +191,9 @@ def test_alphas_are_tried_in_blocks(rng, monkeypatch):
         (lambda m: m.leave_query_out(), "needs queries"),
         (lambda m: m.hold_out([[1, 1]]), "twice"),
         (lambda m: m.hold_out([np.arange(49)]), "leave two rows"),
+        (lambda m: m.hold_out([[50]]), "below 50"),
+        (lambda m: m.hold_out(KFold(3).split(np.zeros(50))), "pass the test rows"),
+        (lambda m: m.hold_out([[0.5]]), "list of rows"),
         (lambda m: m.path([0.0]), "positive"),
         (lambda m: m.hold_out([[1]], alpha=-1), "alpha"),
     ],

@@ -29,7 +29,7 @@ from kernelrank.solvers import ConjugateGradients, LeastSquares, make_products
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-_DENSE_ELEMENTS = 1 << 24  # of a sparse matrix that is made dense: 128 MiB
+_DENSE_ELEMENTS = 1 << 22  # of a sparse matrix that is made dense: 32 MiB
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 _FITTED = ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "_whitening", "_moments", "_ids")
 
@@ -195,7 +195,10 @@ class LeastSquaresEstimator(Predictor):
             offset = rows.mean(axis=0)
             return LeastSquares(loss, y, codes, rows=rows - offset, offset=offset), loss
         require_matrices(m, m, "The kernel matrix")
-        if not isinstance(self.kernel_, Precomputed):
+        if isinstance(self.kernel_, Precomputed):
+            if X.shape[1] != m:
+                raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
+        else:
             self.basis_ = X.copy()  # what is done to X later must not change predictions
         return LeastSquares(loss, y, codes, matrix=self.kernel_(X)), loss
 
@@ -206,12 +209,10 @@ class LeastSquaresEstimator(Predictor):
             require_matrices(m, n, "The features as a dense matrix")
             return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         check_scalar(self.n_basis, "n_basis", Integral, min_val=1)
-        if self.n_basis > m:
-            raise ValueError(f"n_basis is {self.n_basis}, but there are {m} rows.")
         if isinstance(self.kernel_, Precomputed):
             raise ValueError('n_basis needs rows, of which it picks some: kernel="precomputed" has none.')
-        require_matrices(m, self.n_basis, "The kernel matrix of the rows and the basis")
-        rows = check_random_state(self.random_state).choice(m, self.n_basis, replace=False)
+        require_matrices(m, min(m, self.n_basis), "The kernel matrix of the rows and the basis")
+        rows = check_random_state(self.random_state).permutation(m)[: self.n_basis]
         self.basis_indices_ = np.sort(rows)
         self.basis_ = X[self.basis_indices_]
         self._whitening = whitening(self.kernel_(self.basis_))
@@ -260,15 +261,16 @@ class LeastSquaresEstimator(Predictor):
         Parameters
         ----------
         folds : iterable of array-like
-            Rows to hold out together, as numbers or masks; they may overlap. With queries, a fold holds whole
-            queries.
+            Rows to hold out together, as numbers or masks; they may overlap. Of the (train, test) that splitters of
+            scikit-learn yield, pass the test rows.
         alpha : float, optional
             Another alpha than that of the fit.
 
         Returns
         -------
         list of ndarray
-            One a fold, in the order of its rows.
+            One a fold, in the order of its rows. Those of one ranking are on the level of the targets of the rows
+            outside the fold: subtract it before folds are pooled, since it tells what was held out.
         """
         problem, alpha = self._problem(), self._alpha(alpha)
         solver = self._decomposable(problem)
@@ -334,7 +336,7 @@ class LeastSquaresEstimator(Predictor):
     def __getstate__(self) -> dict[str, Any]:
         """Leave the training data behind: a model that is sent somewhere must not take them along."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_training"}
+        return {name: value for name, value in state.items() if name not in ("_training", "_whitening")}
 
 
 def require_matrices(m: int, n: int, what: str) -> None:
@@ -342,7 +344,7 @@ def require_matrices(m: int, n: int, what: str) -> None:
     require_memory(
         8 * (2 * m * n + min(m, n) ** 2),
         f"{what} of shape {(m, n)}, with what is computed from it,",
-        'Train on fewer rows; a linear kernel has solver="cg", which needs no such matrix.',
+        'Train on fewer rows, or with n_basis; a linear RankRLS has solver="cg", which needs no such matrix.',
     )
 
 
@@ -357,8 +359,18 @@ def check_targets(y: ArrayLike, m: int) -> tuple[Array, bool]:
     return targets, False
 
 
-def _as_rows(fold: Any, m: int) -> NDArray[np.intp]:
-    rows: NDArray[np.intp] = np.arange(m)[np.asarray(fold)]
+def _as_rows(fold: Any, m: int) -> Rows:
+    try:
+        numbers = np.asarray(fold)
+        numbers = numbers.astype(np.intp) if numbers.size == 0 else numbers
+        rows: Rows = np.arange(m)[numbers]
+    except (IndexError, ValueError) as reason:
+        raise ValueError(
+            f"A fold is a list of rows to hold out, below {m}, or a mask of them ({reason}). Of (train, test), pass the"
+            " test rows."
+        ) from None
+    if rows.ndim != 1:
+        raise ValueError("A fold is a list of rows to hold out. Of (train, test), pass the test rows.")
     return rows
 
 

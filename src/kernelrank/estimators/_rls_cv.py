@@ -20,6 +20,8 @@ from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_sc
 Array = NDArray[np.float64]
 
 _SMALLEST_SHARE = 1e-8  # of the largest eigenvalue, in the default grid
+_ROWS_IN_PAIRS = 5000  # at most, by default: 12 million pairs for each alpha
+_FOLDS = 10
 
 
 class _ChoosesAlpha(LeastSquaresEstimator):
@@ -52,7 +54,8 @@ class _ChoosesAlpha(LeastSquaresEstimator):
     def _folds(self) -> list[NDArray[np.intp]]:
         problem = self._problem()
         y, queries = problem.y[:, 0], problem.queries
-        return [fold.test for fold in make_folds(self.cv, y, queries, queries, self.random_state)]
+        cv = _FOLDS if self.cv is None else self.cv
+        return [fold.test for fold in make_folds(cv, y, queries, queries, self.random_state)]
 
     def _score(self, folds: list[NDArray[np.intp]]) -> Array:
         """Score the rows of each fold, for each alpha."""
@@ -95,7 +98,7 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         the loss downwards.
     cv : {"leave-pair-out", "leave-query-out"}, int, splitter or iterable of (train, test), default=None
         What is held out: every pair of rows, for one ranking; every query; or folds, which never split a query. By
-        default the first without queries and the second with queries.
+        default the second with queries, and without the first, or ten folds for more than 5,000 rows.
     scoring : str, RankingScorer or callable, default=None
         What to choose alpha by: see :class:`RankSVMCV`. Concordance by default, and always for "leave-pair-out".
     kernel : str, Kernel or callable, default="linear"
@@ -113,8 +116,9 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         From the largest to the smallest.
     scores_ : ndarray of shape (n_alphas, n_folds)
         One column for "leave-pair-out" and "leave-query-out".
+        The greatest is too good as an estimate for new rows, if little: they have chosen it.
     alpha_ : float
-        The alpha with the greatest mean score; the larger of equals.
+        The alpha with the greatest mean score, over the outputs as well; the larger of equals.
     coef_, dual_coef_, basis_, basis_indices_, intercept_, kernel_, n_features_in_, feature_names_in_
         As in :class:`RankRLS`, for that alpha.
 
@@ -175,7 +179,10 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
 
     def _strategy(self) -> str | None:
         if self.cv is None:
-            return "leave-pair-out" if self._problem().queries is None else "leave-query-out"
+            problem = self._problem()
+            if problem.queries is not None:
+                return "leave-query-out"
+            return "leave-pair-out" if len(problem.y) <= _ROWS_IN_PAIRS else None
         if isinstance(self.cv, str):
             check_choices(self, cv=("leave-pair-out", "leave-query-out"))
             return self.cv
