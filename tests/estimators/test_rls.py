@@ -297,7 +297,7 @@ def test_predictions_in_blocks(rng, monkeypatch):
     X, y = data(rng)
     model = RankRLS(kernel=Gaussian(0.3)).fit(X, y)
     whole = model.predict(X)
-    monkeypatch.setattr("kernelrank.estimators._least_squares._PREDICTED_AT_ONCE", 170)
+    monkeypatch.setattr("kernelrank.estimators._ranker._PREDICTED_AT_ONCE", 170)
     np.testing.assert_allclose(model.predict(X), whole, rtol=1e-12, atol=1e-12)
 
 

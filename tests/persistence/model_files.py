@@ -34,7 +34,7 @@ def small_models():
     ]
 
 
-_SHORTCUTS = ("_training", "_whitening")  # what takes another fit
+_SHORTCUTS = ("_training", "_whitening", "_learnt_with")  # what takes another fit
 
 
 def fitted(model):

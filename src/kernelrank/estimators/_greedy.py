@@ -24,7 +24,6 @@ from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._ranker import Predictor, Ranker
 from kernelrank.estimators._rls import RLS
 from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError
-from kernelrank.metrics import concordance_index
 from kernelrank.solvers import GreedySelection, panel_width
 
 Array = NDArray[np.float64]
@@ -350,30 +349,6 @@ class GreedyRankRLS(_GreedySelector, Ranker):
 
     def _refit(self, X: Any, y: Array, queries: Codes | None) -> RankRLS:
         return RankRLS(self.alpha, query_weighting=self.query_weighting, solver="direct").fit(X, y, qid=queries)
-
-    def score(
-        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Mean concordance over the queries, and over the outputs if there are several.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        qid : array-like of shape (n_samples,), optional
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        if self._single:
-            return super().score(X, y, qid=qid, sample_weight=sample_weight)
-        _, qid = separate_qid(X, qid)
-        scores = self.predict(X)
-        targets, _ = check_targets(y, len(scores))
-        columns = zip(targets.T, scores.T, strict=True)
-        return float(np.mean([concordance_index(t, s, qid=qid, sample_weight=sample_weight) for t, s in columns]))
 
 
 def _select(

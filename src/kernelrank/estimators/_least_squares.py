@@ -6,19 +6,20 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state, check_scalar
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._memory import require_memory
-from kernelrank._validation import check_vector, check_weights, encode_queries
+from kernelrank._validation import as_id_array, check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._parameters import check_choices, check_positive
-from kernelrank.estimators._ranker import Predictor
+from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.features import whitening
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
@@ -30,7 +31,11 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _DENSE_ELEMENTS = 1 << 22  # of a sparse matrix that is made dense: 32 MiB
-_PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
+_LARGEST = 1e150  # of a target, whose square is a number as well
+_TOO_FAR = (
+    "The equations cannot be solved in float64: scale features and targets that are very large or very small. A given"
+    " kernel matrix must be symmetric, and positive semidefinite."
+)
 _FITTED = ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "_whitening", "_moments", "_ids")
 
 
@@ -45,7 +50,8 @@ class Problem(NamedTuple):
     obstacle: str | None  # to held-out predictions of one ranking
     has_level: bool  # of one ranking, whose utilities are known
     weights: Array | None
-    qid: ArrayLike | None
+    qid: NDArray[Any] | None
+    unit: float = 1.0  # of the weights, which the loss has divided by it
     from_pairs: bool = False
 
     @property
@@ -64,6 +70,7 @@ class LeastSquaresEstimator(Predictor):
     tol: float
     max_iter: int
     random_state: Any
+    _takes_queries = True  # those of a data-frame column; else it is left out
     _fitted_with_queries: bool
     _single: bool
     _training: Problem | None
@@ -76,21 +83,25 @@ class LeastSquaresEstimator(Predictor):
         sample_weight: ArrayLike | None,
     ) -> Self:
         X, qid, noted = self._check_rows(X, qid)
+        qid = qid if self._takes_queries else None
         self._require_target(y)
         m = X.shape[0]
         targets, single = check_targets(y, m)
         weights = check_weights(sample_weight, m)
+        scaled, unit = scale_weights(weights)
         queries, _ = encode_queries(qid, m)
+        # What is done to them later must not change the shortcuts.
+        targets, queries, qid = targets.copy(), copy(queries), None if qid is None else np.array(as_id_array(qid))
         loss_of, obstacle = self._loss_function(), self._obstacle(weights)
 
         def part(rows: Any) -> PairwiseSquares:
             codes = np.zeros(m, np.int32) if queries is None else queries
-            w = np.ones(m) if weights is None else weights
+            w = np.ones(m) if scaled is None else scaled
             _, renumbered = np.unique(codes[rows], return_inverse=True)
             return loss_of(targets[rows], renumbered, w[rows])
 
         def problem(solver: Any, loss: PairwiseSquares) -> Problem:
-            return Problem(solver, loss, part, targets, queries, obstacle, self._has_level(), weights, qid)
+            return Problem(solver, loss, part, targets, queries, obstacle, self._has_level(), weights, qid, unit)
 
         return self._train(X, targets, part(slice(None)), queries, problem, noted, single)
 
@@ -104,7 +115,7 @@ class LeastSquaresEstimator(Predictor):
         noted: dict[str, Any],
         single: bool,
     ) -> Self:
-        if len(loss.weights) == 0:
+        if loss.total == 0 or len(loss.weights) == 0:
             raise NoComparablePairsError(f"There is no pair to learn from (n_samples = {X.shape[0]}).")
         fitter = copy(self)  # an earlier fit stays until this one has succeeded
         for name in _FITTED:
@@ -118,9 +129,19 @@ class LeastSquaresEstimator(Predictor):
         else:
             solver, loss = fitter._decompose(X, y, loss, queries)
         fitter._training = problem(solver, loss)
-        fitter._store_solution(X, fitter._training, fitter._solve(solver, fitter._choose_alpha()))
+        fitter._note_choices()
+        try:
+            solution = fitter._solve(solver, fitter._choose_alpha())
+        except np.linalg.LinAlgError:
+            raise ValueError(_TOO_FAR) from None
+        if not np.isfinite(solution).all():
+            raise ValueError(_TOO_FAR)
+        fitter._store_solution(X, fitter._training, solution)
         self.__dict__ = fitter.__dict__
         return self
+
+    def _note_choices(self) -> None:
+        """Remember what was learnt."""
 
     @abstractmethod
     def _loss_function(self) -> Callable[[Array, NDArray[np.integer], Array], PairwiseSquares]:
@@ -168,10 +189,8 @@ class LeastSquaresEstimator(Predictor):
 
     def _coefficients(self, solution: Array) -> Array:
         """Turn weights of the features that were learnt from into those of `coef_` or `dual_coef_`."""
-        if self.n_basis is None:
-            return solution
-        dual = self._whitening @ solution
-        return np.asarray(self.basis_.T @ dual) if isinstance(self.kernel_, Linear) else dual
+        whitening: Array | None = self.__dict__.get("_whitening")
+        return solution if whitening is None else whitening @ solution
 
     def _wants_gradients(self, X: Any, kernel: Kernel) -> bool:
         check_choices(self, solver=("auto", "direct", "cg"))
@@ -187,14 +206,12 @@ class LeastSquaresEstimator(Predictor):
     ) -> tuple[LeastSquares, PairwiseSquares]:
         m = X.shape[0]
         codes = np.zeros(m, np.int32) if queries is None else queries
-        if isinstance(loss.laplacian, GraphLaplacian):
-            require_matrices(m, m, "The graph of the pairs as a dense matrix")
-            loss = loss.diagonalised(codes)
         if isinstance(self.kernel_, Linear) or self.n_basis is not None:
-            rows = self._explicit_features(X)
-            offset = rows.mean(axis=0)
-            return LeastSquares(loss, y, codes, rows=rows - offset, offset=offset), loss
+            rows, offset = self._explicit_features(X)
+            require_matrices(len(loss.weights), rows.shape[1], "The differences of features")
+            return LeastSquares(loss, y, codes, rows=rows, offset=offset), loss
         require_matrices(m, m, "The kernel matrix")
+        loss = loss.diagonalised(codes)
         if isinstance(self.kernel_, Precomputed):
             if X.shape[1] != m:
                 raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
@@ -202,12 +219,14 @@ class LeastSquaresEstimator(Predictor):
             self.basis_ = X.copy()  # what is done to X later must not change predictions
         return LeastSquares(loss, y, codes, matrix=self.kernel_(X)), loss
 
-    def _explicit_features(self, X: Any) -> Array:
-        """Return rows of which a linear function is learnt: X, or what a few of its rows span with the kernel."""
-        m, n = X.shape
+    def _explicit_features(self, X: Any) -> tuple[Array, Array]:
+        """Return centred rows of which a linear function is learnt, and their mean.
+
+        They are X, or what a few of its rows span with the kernel.
+        """
+        m = X.shape[0]
         if self.n_basis is None:
-            require_matrices(m, n, "The features as a dense matrix")
-            return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+            return self._centred(X)
         check_scalar(self.n_basis, "n_basis", Integral, min_val=1)
         if isinstance(self.kernel_, Precomputed):
             raise ValueError('n_basis needs rows, of which it picks some: kernel="precomputed" has none.')
@@ -215,22 +234,29 @@ class LeastSquaresEstimator(Predictor):
         rows = check_random_state(self.random_state).permutation(m)[: self.n_basis]
         self.basis_indices_ = np.sort(rows)
         self.basis_ = X[self.basis_indices_]
+        if isinstance(self.kernel_, Linear):  # what they span is a space of weights: X can be centred first
+            basis = self.basis_.toarray() if sp.issparse(self.basis_) else np.asarray(self.basis_, dtype=np.float64)
+            self._whitening = scipy.linalg.orth(basis.T)
+            centred, offset = self._centred(X)
+            return centred @ self._whitening, offset @ self._whitening
         self._whitening = whitening(self.kernel_(self.basis_))
-        return np.asarray(self.kernel_(X, self.basis_) @ self._whitening)
+        features = self.kernel_(X, self.basis_) @ self._whitening
+        offset = features.mean(axis=0)
+        features -= offset
+        return features, offset
+
+    def _centred(self, X: Any) -> tuple[Array, Array]:
+        require_matrices(X.shape[0], X.shape[1], "The features as a dense matrix")
+        rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        offset = rows.mean(axis=0)
+        return rows - offset, offset
 
     def _evaluate(self, X: Any) -> Array:
         if isinstance(self.kernel_, Linear):
             scores = np.asarray(X @ (self.coef_ if self._single else self.coef_.T))
         else:
-            scores = self._kernel_predictions(X, self.dual_coef_)
+            scores = predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_)
         return scores + self.intercept_
-
-    def _kernel_predictions(self, X: Any, weights: Array) -> Array:
-        """Kernel of X and the basis, times weights, without the whole matrix in memory."""
-        basis = getattr(self, "basis_", None)  # none if the matrix is given
-        size = max(1, _PREDICTED_AT_ONCE // max(1, len(weights)))
-        blocks = (X[start : start + size] for start in range(0, X.shape[0], size))
-        return np.concatenate([self.kernel_(block, basis) @ weights for block in blocks])
 
     def path(self, alphas: ArrayLike) -> Array:
         """Find the solutions for other alphas, from one decomposition of the training data.
@@ -245,9 +271,9 @@ class LeastSquaresEstimator(Predictor):
         ndarray of shape (n_alphas, n_features) or (n_alphas, n_samples), and n_outputs if there are several
             ``coef_`` for a linear kernel, ``dual_coef_`` for another.
         """
-        alphas = check_vector(alphas, "alphas")
-        if (alphas <= 0).any():
-            raise ValueError("alphas must be positive.")
+        alphas = check_vector(alphas, "alphas") if np.ndim(alphas) == 1 else np.empty(0)
+        if len(alphas) == 0 or (alphas <= 0).any():
+            raise ValueError("alphas must be positive numbers, one at least.")
         solutions = self._decomposable(self._problem()).path(alphas)
         found = np.stack([self._coefficients(solution) for solution in solutions])
         return found[:, :, 0] if self._single else found
@@ -274,13 +300,14 @@ class LeastSquaresEstimator(Predictor):
         """
         problem, alpha = self._problem(), self._alpha(alpha)
         solver = self._decomposable(problem)
-        masks = [_as_rows(fold, len(problem.y)) for fold in folds]
+        folds = [_as_rows(fold, len(problem.y)) for fold in folds]
         if problem.queries is None:
             self._require_closed_form(problem, "hold_out")
             ranking = solver.one_ranking
-            found = [ranking.predict(self._check_fold(rows, problem), alpha) for rows in masks]
+            found = [ranking.predict(self._check_fold(rows, problem), alpha) for rows in folds]
         else:
-            found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in masks]
+            solver = self._orthonormal(problem)
+            found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in folds]
         return [each[:, 0] if self._single else each for each in found]
 
     def _hold_out_rows(self, problem: Problem, solver: LeastSquares, rows: Rows, alpha: float) -> Array:
@@ -289,8 +316,9 @@ class LeastSquaresEstimator(Predictor):
         touched = np.unique(problem.codes[rows])
         rest = np.setdiff1d(np.flatnonzero(np.isin(problem.codes, touched)), rows)
         left, before = problem.part(rest) if len(rest) else None, problem.loss.importance
-        remaining = 1.0 + ((left.total if left else 0.0) - before[touched].sum()) / before.sum()
-        if remaining <= len(before) * np.finfo(np.float64).eps:
+        others = np.delete(before, touched).sum()
+        remaining = (others + (left.total if left else 0.0)) / before.sum()
+        if remaining == 0:
             raise ValueError("A fold must leave a query with a pair to learn from.")
         return solver.predict_without(rows, touched, alpha * remaining, rest, left)
 
@@ -315,6 +343,13 @@ class LeastSquaresEstimator(Predictor):
             return problem.solver
         raise ValueError('Conjugate gradients make no decomposition, which this takes: use solver="direct".')
 
+    def _orthonormal(self, problem: Problem) -> LeastSquares:
+        """Return the solver for hold-outs with queries."""
+        solver, m = self._decomposable(problem), len(problem.y)
+        if isinstance(problem.loss.laplacian, GraphLaplacian) and "orthonormal" not in solver.__dict__:
+            require_matrices(m, m, "The graph of the pairs as a dense matrix")
+        return solver.orthonormal
+
     def _require_closed_form(self, problem: Problem, method: str) -> None:
         if problem.obstacle is not None:
             raise ValueError(
@@ -323,10 +358,10 @@ class LeastSquaresEstimator(Predictor):
             )
 
     def _alpha(self, alpha: float | None) -> float:
-        value = float(self.alpha if alpha is None else alpha)
-        if not 0 < value < np.inf:
-            raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
-        return value
+        value = self.alpha if alpha is None else alpha
+        if not isinstance(value, Real) or not 0 < value < np.inf:
+            raise ValueError(f"alpha must be a positive number, got {value!r}.")
+        return float(value)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -342,7 +377,7 @@ class LeastSquaresEstimator(Predictor):
 def require_matrices(m: int, n: int, what: str) -> None:
     """Make sure that a matrix, its contrasts and what is decomposed fit into memory."""
     require_memory(
-        8 * (2 * m * n + min(m, n) ** 2),
+        8 * (4 * m * n),
         f"{what} of shape {(m, n)}, with what is computed from it,",
         'Train on fewer rows, or with n_basis; a linear RankRLS has solver="cg", which needs no such matrix.',
     )
@@ -351,18 +386,22 @@ def require_matrices(m: int, n: int, what: str) -> None:
 def check_targets(y: ArrayLike, m: int) -> tuple[Array, bool]:
     """Return y with a column an output, and whether it came as one vector."""
     y = np.asarray(y)
-    if y.ndim < 2:
-        return check_vector(y, "y", m)[:, None], True
-    targets = check_array(y, dtype=np.float64, input_name="y")
-    if len(targets) != m:
-        raise ValueError(f"y has {len(targets)} rows, but there are {m} rows.")
-    return targets, False
+    single = y.ndim < 2
+    targets = check_vector(y, "y", m)[:, None] if single else check_outputs(y, m)
+    largest = float(np.max(np.abs(targets), initial=0.0))
+    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+        raise ValueError(
+            f"y has squares that are no float64 numbers, its largest element being {largest:.1g}: scale it."
+        )
+    return targets, single
 
 
 def _as_rows(fold: Any, m: int) -> Rows:
     try:
         numbers = np.asarray(fold)
         numbers = numbers.astype(np.intp) if numbers.size == 0 else numbers
+        if numbers.dtype.kind in "iu" and numbers.size and numbers.min() < 0:
+            raise IndexError("a row is negative")
         rows: Rows = np.arange(m)[numbers]
     except (IndexError, ValueError) as reason:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import copy
 from typing import Any, Self
 
@@ -36,11 +37,13 @@ class OnlineLeastSquares(LeastSquaresEstimator):
     """``partial_fit`` and ``forget`` for linear models: sums over rows are all that is kept."""
 
     _moments: Moments | None
-    _ids: frozenset[Any] | None  # of the queries so far
+    _ids: dict[Any, int] | None  # of the queries so far, and how many rows they have
+    _learnt_with: dict[str, Any]  # what sums are taken of
     _rows_per_total: float  # what a row of one ranking counts in the normaliser
 
     def _change(self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, sign: int) -> Self:
         X, qid = separate_qid(X, qid)
+        qid = qid if self._takes_queries else None
         other = copy(self)  # which replaces this one when all has succeeded
         begun = "n_features_in_" in self.__dict__
         if sign < 0 and not begun:
@@ -54,6 +57,10 @@ class OnlineLeastSquares(LeastSquaresEstimator):
             8 * (2 * m * n + 4 * n * n), f"{m} rows, and sums of {n} x {n} features,", "Use fewer at a time."
         )
         rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        choices = self._choices()
+        learnt_with = getattr(self, "_learnt_with", choices)
+        if begun and choices != learnt_with:
+            raise ValueError(f"Rows were learnt with {learnt_with}; to learn otherwise takes a new estimator.")
         moments, ids = self._start(n, targets.shape[1], qid is not None, begun)
         if moments.right.shape[1] != targets.shape[1] or (begun and single != self._single):
             raise ValueError("y must have the shape that it had before.")
@@ -68,19 +75,20 @@ class OnlineLeastSquares(LeastSquaresEstimator):
             codes, _ = encode_queries(qid, m)
             assert codes is not None
             assert ids is not None
-            ids = _change_ids(ids, frozenset(as_id_array(qid).ravel().tolist()), sign)  # type: ignore[arg-type]
+            ids = _change_ids(ids, _count(qid), sign)
             moments = moments.change_queries(rows, self._loss_function()(targets, codes, w), sign)
         other._moments, other._ids, other._single, other._training = moments, ids, single, None
+        other._learnt_with = choices
         other._fitted_with_queries, other.kernel_, other.n_iter_ = ids is not None, make_kernel(self.kernel), 1
         other._store_moments(moments)
         self.__dict__ = other.__dict__
         return self
 
-    def _start(self, n: int, p: int, with_queries: bool, begun: bool) -> tuple[Moments, frozenset[Any] | None]:
+    def _start(self, n: int, p: int, with_queries: bool, begun: bool) -> tuple[Moments, dict[Any, int] | None]:
         """Return the sums so far: those of earlier calls, or of the rows of `fit`."""
         moments = getattr(self, "_moments", None)
         if not begun:
-            return (Moments.empty(n, p), frozenset()) if with_queries else (MomentsOfRows.empty(n, p), None)
+            return (Moments.empty(n, p), {}) if with_queries else (MomentsOfRows.empty(n, p), None)
         if with_queries != self._fitted_with_queries:
             raise ValueError("Either all calls have qid, or none has.")
         if moments is not None:
@@ -92,14 +100,22 @@ class OnlineLeastSquares(LeastSquaresEstimator):
             )
         gram, right = problem.solver.moments()
         if problem.qid is not None:
-            total = problem.loss.total
-            ids = frozenset(as_id_array(problem.qid).ravel().tolist())
-            return Moments(total * gram, total * right, total, total * float(np.trace(gram))), ids
+            pairs = self._choices().get("query_weighting") == "pair"
+            total = problem.loss.total * (problem.unit**2 if pairs else 1.0)
+            return Moments(total * gram, total * right, total, total * float(np.trace(gram))), _count(problem.qid)
         weights = np.ones(len(problem.y)) if problem.weights is None else problem.weights
         total = self._rows_per_total * float(weights.sum())
         mean = np.concatenate([problem.solver.mean_row(weights), np.average(problem.y, axis=0, weights=weights)])
         largest = total * float(np.trace(gram))
         return MomentsOfRows(total * gram, total * right, total, largest, float(weights.sum()), mean), None
+
+    def _note_choices(self) -> None:
+        self._learnt_with = self._choices()
+
+    def _choices(self) -> dict[str, Any]:
+        """Parameters that say what sums are taken of."""
+        names = ("ties", "cost", "query_weighting")
+        return {name: value for name, value in self.get_params(deep=False).items() if name in names}
 
     def _store_moments(self, moments: Moments) -> None:
         found = moments.solve(self._choose_alpha())
@@ -111,14 +127,25 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         self.intercept_ = float(level[0]) if self._single else level
 
 
-def _change_ids(ids: frozenset[Any], given: frozenset[Any], sign: int) -> frozenset[Any]:
-    known = ids & given
-    if sign > 0 and known:
-        raise ValueError(
-            f"Query {next(iter(known))!r} has been learnt before, and comes whole: to add rows, forget it first."
-        )
-    if sign < 0 and known != given:
-        raise ValueError(f"Query {next(iter(given - ids))!r} has not been learnt, so it cannot be forgotten.")
-    if sign < 0 and given == ids:
+def _count(qid: Any) -> dict[Any, int]:
+    return dict(Counter(as_id_array(qid).ravel().tolist()))
+
+
+def _change_ids(ids: dict[Any, int], given: dict[Any, int], sign: int) -> dict[Any, int]:
+    known = ids.keys() & given.keys()
+    if sign > 0:
+        if known:
+            raise ValueError(
+                f"Query {next(iter(known))!r} has been learnt before, and comes whole: to add rows, forget it first."
+            )
+        return ids | given
+    for query, n_rows in given.items():
+        if query not in ids:
+            raise ValueError(f"Query {query!r} has not been learnt, so it cannot be forgotten.")
+        if ids[query] != n_rows:
+            raise ValueError(
+                f"Query {query!r} has {ids[query]} rows, and is forgotten as a whole; here are {n_rows} rows of it."
+            )
+    if given.keys() == ids.keys():
         raise ValueError("forget would leave no query; begin with a new estimator.")
-    return ids | given if sign > 0 else ids - given
+    return {query: n_rows for query, n_rows in ids.items() if query not in given}

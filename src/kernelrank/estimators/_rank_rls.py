@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank._validation import check_vector, check_weights, encode_queries
-from kernelrank.estimators._least_squares import Problem, check_targets
+from kernelrank.estimators._least_squares import Problem
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._parameters import check_choices
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
-from kernelrank.metrics import concordance_index
 from kernelrank.pairs import PreferencePairs
 from kernelrank.solvers import LeastSquares, WithoutTies
 
@@ -275,7 +274,7 @@ class RankRLS(OnlineLeastSquares, Ranker):
         y = np.zeros((m, 1))  # not known
 
         def problem(solver: Any, loss: PairwiseSquares) -> Problem:
-            return Problem(solver, loss, part, y, queries, "of given pairs", False, None, qid, True)
+            return Problem(solver, loss, part, y, queries, "of given pairs", False, None, None, from_pairs=True)
 
         return self._train(X, y, part(slice(None)), queries, problem, noted, True)
 
@@ -335,12 +334,14 @@ class RankRLS(OnlineLeastSquares, Ranker):
         solver = self._decomposable(problem)
         if pairs is None:
             if problem.obstacle == _TIES_DROPPED:
-                return self._without_ties(solver).all_pairs(alpha)
+                every = self._without_ties(solver).all_pairs(alpha)
+                return every if self._single else every[:, :, None]
             found = solver.one_ranking.all_pairs(alpha)
             return found[0] if self._single else np.moveaxis(found, 0, 2)
         numbers = _check_pairs(pairs, len(problem.y))
         if problem.obstacle == _TIES_DROPPED:
-            return self._without_ties(solver, numbers).pairs(numbers, alpha)
+            some = self._without_ties(solver, numbers).pairs(numbers, alpha)
+            return some if self._single else some[:, :, None]
         predictions = solver.one_ranking.pairs(numbers, alpha)
         return predictions[:, :, 0] if self._single else predictions
 
@@ -405,8 +406,10 @@ class RankRLS(OnlineLeastSquares, Ranker):
         importance = problem.loss.importance
         if np.count_nonzero(importance) < 2:
             raise ValueError("leave_query_out needs two queries with pairs at least.")
-        remaining = 1.0 - importance / importance.sum()
-        holder = self._decomposable(problem).held_out_queries
+        # Sums of what comes before and after, not a difference: one query may be nearly all there is.
+        before, after = np.cumsum(importance), np.cumsum(importance[::-1])[::-1]
+        remaining = (np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)) / importance.sum()
+        holder = self._orthonormal(problem).held_out_queries
         return holder.every_query(alphas[:, None] * remaining)
 
     def _one_ranking(self, method: str) -> Problem:
@@ -418,29 +421,6 @@ class RankRLS(OnlineLeastSquares, Ranker):
         if len(problem.y) < 4:
             raise ValueError(f"{method} needs four rows at least: two to learn from, and two to predict.")
         return problem
-
-    def score(
-        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Mean concordance over the queries, and over the outputs if there are several.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        qid : array-like of shape (n_samples,), optional
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        if self._single:
-            return super().score(X, y, qid=qid, sample_weight=sample_weight)
-        scores = self.predict(X)
-        targets, _ = check_targets(y, len(scores))
-        columns = zip(targets.T, scores.T, strict=True)
-        return float(np.mean([concordance_index(t, s, qid=qid, sample_weight=sample_weight) for t, s in columns]))
 
 
 def _check_magnitudes(magnitude: ArrayLike | None, n_pairs: int) -> Array:

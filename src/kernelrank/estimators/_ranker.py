@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
@@ -110,12 +111,14 @@ class Ranker(Predictor):
     def score(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Mean concordance over the queries; see :func:`kernelrank.metrics.concordance_index`.
+        """Mean concordance over the queries, and over the outputs if there are several.
+
+        See :func:`kernelrank.metrics.concordance_index`.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             True utilities.
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" does as well.
@@ -133,12 +136,12 @@ class Ranker(Predictor):
         """
         _, qid = separate_qid(X, qid)
         scores = self.predict(X)
-        y = check_vector(y, "y", len(scores))
+        targets = check_vector(y, "y", len(scores)) if scores.ndim == 1 else check_outputs(y, *scores.shape)
         if qid is None:
             warn_of_missing_queries(self)
-        n_jobs = getattr(self, "n_jobs", None)
-        found: float = concordance_index(y, scores, qid=qid, sample_weight=sample_weight, n_jobs=n_jobs)
-        return found
+        options: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight, "n_jobs": getattr(self, "n_jobs", None)}
+        columns = zip(np.atleast_2d(targets.T), np.atleast_2d(scores.T), strict=True)
+        return float(np.mean([concordance_index(t, s, **options) for t, s in columns]))
 
 
 class SupportRanker(Ranker):
@@ -182,6 +185,16 @@ class SupportRanker(Ranker):
         self.objective_ = result.objective
         self.gap_ = result.gap
         self.n_iter_ = result.n_iter
+
+
+def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> NDArray[np.float64]:
+    """Return targets with a column an output."""
+    targets: NDArray[np.float64] = check_array(y, dtype=np.float64, input_name="y")
+    if len(targets) != n_rows:
+        raise ValueError(f"y has {len(targets)} rows, but there are {n_rows} rows.")
+    if n_outputs is not None and targets.shape[1] != n_outputs:
+        raise ValueError(f"y has {targets.shape[1]} columns, but the model has {n_outputs} outputs.")
+    return targets
 
 
 def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -80,6 +80,7 @@ class RLS(RegressorMixin, OnlineLeastSquares):  # type: ignore[misc]
     (3,)
     """
 
+    _takes_queries = False
     _rows_per_total = 1.0
 
     def __init__(

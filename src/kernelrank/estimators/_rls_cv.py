@@ -55,7 +55,13 @@ class _ChoosesAlpha(LeastSquaresEstimator):
         problem = self._problem()
         y, queries = problem.y[:, 0], problem.queries
         cv = _FOLDS if self.cv is None else self.cv
-        return [fold.test for fold in make_folds(cv, y, queries, queries, self.random_state)]
+        folds = make_folds(cv, y, queries, queries, self.random_state)
+        for number, fold in enumerate(folds):
+            if len(fold.test) == 0 or fold.train.sum() + len(fold.test) != len(y):
+                raise ValueError(
+                    f"Fold {number} of cv must test on some rows, and train on all others: else there is no shortcut."
+                )
+        return [fold.test for fold in folds]
 
     def _score(self, folds: list[NDArray[np.intp]]) -> Array:
         """Score the rows of each fold, for each alpha."""

@@ -105,6 +105,7 @@ def squares_of_utilities(
         return _relative_squares(y[:, 0], queries, weights, query_weighting)
     laplacian = pairs_without_ties(queries, y[:, 0], weights) if ties == "drop" else all_pairs(queries, weights)
     importance, scale = _weigh(_count_pairs(queries, y[:, 0], weights, ties), query_weighting)
+    laplacian = laplacian.only(scale[laplacian.queries] > 0)
     wanted = y - y.mean(axis=0) if cost == "magnitude" else _shares_of_wins(y, queries, weights)
     return PairwiseSquares(
         laplacian, laplacian.strengths * scale[laplacian.queries], laplacian.project(wanted), importance
@@ -132,6 +133,9 @@ def squares_of_edges(
     cost : {"magnitude", "unit", "relative"}
     query_weighting : {"query", "pair"}
     """
+    if (weights == 0).any():
+        kept = weights > 0
+        winners, losers, sizes, weights = winners[kept], losers[kept], sizes[kept], weights[kept]
     of_edge = queries[winners]
     importance, scale = _weigh(np.bincount(of_edge, weights, int(np.max(queries, initial=0)) + 1), query_weighting)
     strengths = weights * scale[of_edge]

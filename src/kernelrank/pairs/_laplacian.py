@@ -178,6 +178,13 @@ class PairLaplacian:
         along *= self._root_weights[(slice(None), *(None,) * (C.ndim - 1))]
         return along
 
+    def only(self, contrasts: NDArray[np.bool_]) -> PairLaplacian:
+        """Leave out the other contrasts."""
+        if contrasts.all():
+            return self
+        parts = self.strengths[contrasts], self.queries[contrasts]
+        return PairLaplacian(*parts, self.n_rows, self.levels, self._root_weights, self._kept[contrasts])
+
     def invert(self, C: Array) -> Array:
         """Find rows with P V = C; zero where a row weighs nothing."""
         weights = self._root_weights**2
@@ -276,6 +283,7 @@ def _keep_positive(
     strengths: Array, queries: Codes, root_weights: Array, levels: tuple[Contrasts, ...]
 ) -> PairLaplacian:
     # A query of a single class has strength zero, or what rounding makes of it.
-    smallest = len(strengths) * np.finfo(np.float64).eps * np.max(strengths, initial=0.0)
-    kept = np.flatnonzero(strengths > smallest)
+    largest = np.zeros(int(queries.max(initial=0)) + 1)
+    np.maximum.at(largest, queries, strengths)
+    kept = np.flatnonzero(strengths > len(strengths) * np.finfo(np.float64).eps * largest[queries])
     return PairLaplacian(strengths[kept], queries[kept], len(root_weights), levels, root_weights, kept)

@@ -60,6 +60,8 @@ class ConjugateGradients:
         w, residual, size = np.zeros_like(right), right.copy(), float(np.linalg.norm(right))
         if size == 0:
             return w, 0, 0.0
+        if not np.isfinite(size):
+            raise np.linalg.LinAlgError("The right-hand side overflows.")
         inverse = 1.0 if self._diagonal is None else 1.0 / (self._diagonal + alpha)
         direction = inverse * residual
         rz = float(residual @ direction)

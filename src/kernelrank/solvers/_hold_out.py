@@ -82,8 +82,17 @@ class OneRanking:
     def predict(self, rows: Rows, alpha: float) -> Array:
         """Predict some rows, all of them held out."""
         alpha = self._refit_alpha(alpha, len(rows))
-        block = self._matrix(rows, alpha)
-        return self.y[rows] - _solve(block, self._residuals(alpha)[rows])
+        residuals = self._residuals(alpha)[rows]
+        if not self.complete and len(rows) > len(self.spectrum.values):
+            return np.asarray(self.y[rows] - self._solve_by_vectors(rows, alpha, residuals))
+        return self.y[rows] - _solve(self._matrix(rows, alpha), residuals)
+
+    def _solve_by_vectors(self, rows: Rows, alpha: float, residuals: Array) -> Array:
+        """Solve with I - A of many rows, in the space of the few eigenvectors and the constants."""
+        constant = np.full((len(rows), 1), np.sqrt(-self._shift))
+        vectors, factors = np.hstack([self.spectrum.vectors[rows], constant]), np.append(-self._factors(alpha), 1.0)
+        matrix = np.eye(len(factors)) - factors[:, None] * (vectors.T @ vectors)
+        return np.asarray(residuals + vectors @ np.linalg.solve(matrix, factors[:, None] * (vectors.T @ residuals)))
 
     def each_row(self, alpha: float) -> Array:
         """Predict every row, held out alone."""

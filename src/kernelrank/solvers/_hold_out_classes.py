@@ -33,6 +33,7 @@ Rows = NDArray[np.intp]
 
 _BLOCK_ELEMENTS = 1 << 21  # of pairs of rows at once: 16 MiB a matrix
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
+_WORST = 1e6
 
 
 @dataclass(frozen=True)
@@ -131,11 +132,14 @@ class WithoutTies:
     def concordances(self, alphas: Array) -> Array:
         """Share of the pairs of different utilities that are in the right order when held out, for each alpha."""
         right, total = np.zeros(len(alphas)), 0.0
-        rounding = _ROUNDING * np.sqrt(len(self._y)) * np.abs(self._y - self._y.mean()).max()
+        scale = _ROUNDING * np.sqrt(len(self._y)) * np.abs(self._y - self._y.mean()).max()
         for c in range(self.n_classes):
             for d in range(c + 1, self.n_classes):
                 total += self._sizes[c] * self._sizes[d]
+                largest = float(np.max(self._decompose(c, d).ranking.spectrum.values, initial=0.0))
                 for k, alpha in enumerate(alphas):
+                    # Rounding grows as the condition of the equations, that of equal rows as well.
+                    rounding = scale * min(1.0 + largest / alpha, _WORST)
                     for _, first, second in self._blocks(c, d, float(alpha)):
                         second -= first
                         right[k] += np.count_nonzero(second > rounding)

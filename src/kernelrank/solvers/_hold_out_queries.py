@@ -11,7 +11,8 @@ and with parts of queries others come instead, Q times T with the targets t. Wit
 For whole queries e = N^-1 g are the residuals of T without T (Pahikkala et al. 2009, section 3.3); c are the dual
 coefficients of what comes instead. Of two forms of N and g, that which keeps its digits is taken: with all
 eigenvectors, ``1 - D`` instead of D, and no difference. Where the touched contrasts outnumber the eigenvectors, the
-equations are solved in the space of these.
+equations are solved in the space of these; where parts of queries touch many contrasts, or alpha is small, for what
+remains.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _BLOCK_ELEMENTS = 1 << 22  # of some eigenvectors, times factors for several alphas: 32 MiB
+_SHARE = 0.3  # of the contrasts: if more are touched by parts of queries, the others are few
+_WELL = 1e3  # condition up to which its square costs no digits that matter
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,10 @@ class HeldOutQueries:
                 gone, right = gone - new.T @ new, right + new.T @ left[1]
             matrix = np.eye(len(values)) - gone * shrunk.T[:, None, :]
             return np.asarray(inverse[:, :, None] * np.moveaxis(np.linalg.solve(matrix, right[None]), 0, 1))
+        if left is not None and self.spectrum.complete:
+            many = len(contrasts) > _SHARE * len(values)
+            if many or np.max(values, initial=0.0) > _WELL * np.min(alphas):
+                return self._refit(contrasts, alphas, left)
         if self.spectrum.complete:
             rest = alphas * inverse
             N = _weighted_gram(vectors, rest)
@@ -125,6 +132,17 @@ class HeldOutQueries:
             e -= spread @ c
         back = _multiply(vectors.T, np.moveaxis(e, 0, 1))
         return np.asarray(inverse[:, :, None] * (along - np.moveaxis(back, 0, 1)))
+
+    def _refit(self, contrasts: Rows, alphas: Array, left: tuple[Array, Array]) -> Array:
+        """Solve for what remains, in the coordinates of the eigenvectors: a refit, but for the kernel matrix.
+
+        Above, parts of queries err as the square of the condition, if rows recur in other queries; this does not.
+        """
+        others = np.setdiff1d(np.arange(len(self.u)), contrasts)
+        A = np.vstack([self.spectrum.vectors[others], left[0] @ self.spectrum.vectors[contrasts]])
+        targets, matrix = np.vstack([self.u[others], left[1]]), (A * self.spectrum.values) @ A.T
+        found = [A.T @ np.linalg.solve(matrix + alpha * np.eye(len(A)), targets) for alpha in alphas]
+        return np.stack(found, axis=1)
 
     @cached_property
     def _contrasts(self) -> list[Rows]:

@@ -41,7 +41,7 @@ class LeastSquares:
     Parameters
     ----------
     loss : PairwiseSquares
-        With orthonormal contrasts.
+        Contrasts that are not orthonormal, those of given pairs, take features.
     y : ndarray of shape (m, p)
         Targets of the rows.
     queries : ndarray of shape (m,)
@@ -64,8 +64,7 @@ class LeastSquares:
         offset: Array | None = None,
         matrix: Array | None = None,
     ) -> None:
-        assert not isinstance(loss.laplacian, GraphLaplacian)
-        self._laplacian, self._root, self._total, self._queries = loss.laplacian, loss.root, loss.total, queries
+        self._loss, self._laplacian, self._root, self._queries = loss, loss.laplacian, loss.root, queries
         self._y = y
         self._u = loss.root[:, None] * loss.targets
         self._rows, self._offset, self._matrix = rows, offset, matrix
@@ -78,12 +77,14 @@ class LeastSquares:
         Takes a Cholesky factor, unless a decomposition is at hand.
         """
         if "spectrum" in self.__dict__:
-            return self._weights(self.spectrum.dual(alpha, self._u))
+            return self._solve_again(alpha)
         if self._primal:
+            if alpha <= MANY * _EPS * float(np.sum(self._features**2)):  # squares would lose what is small
+                return self._solve_again(alpha)
             return solve_features(self._features, self._u, alpha)
         M, noise = self._kernel_of_contrasts(self._root)
         if alpha <= MANY * noise:  # or rounding would be taken for eigenvalues
-            return self._weights(self.spectrum.dual(alpha, self._u))
+            return self._solve_again(alpha)
         return self._weights(solve_kernel(M, self._u, alpha))
 
     def fitted(self, solution: Array) -> Array:
@@ -95,7 +96,12 @@ class LeastSquares:
 
     def path(self, alphas: Array) -> Array:
         """Find the weights for many alphas, from one decomposition; shape (n_alphas, n or m, p)."""
-        return np.stack([self._weights(self.spectrum.dual(float(alpha), self._u)) for alpha in alphas])
+        return np.stack([self._solve_again(float(alpha)) for alpha in alphas])
+
+    def _solve_again(self, alpha: float) -> Array:
+        if self._primal:
+            return self.spectrum.weights(alpha, self._u)
+        return self._weights(self.spectrum.dual(alpha, self._u))
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -105,6 +111,14 @@ class LeastSquares:
             if self._primal
             else decompose_kernel(*self._kernel_of_contrasts(self._root))
         )
+
+    @cached_property
+    def orthonormal(self) -> LeastSquares:
+        """The same problem with orthonormal contrasts, which hold-outs take; for given pairs O(sum of m_q^3)."""
+        if not isinstance(self._laplacian, GraphLaplacian):
+            return self
+        loss = self._loss.diagonalised(self._queries)
+        return LeastSquares(loss, self._y, self._queries, rows=self._rows, offset=self._offset)
 
     @cached_property
     def one_ranking(self) -> OneRanking:
@@ -121,6 +135,7 @@ class LeastSquares:
     @cached_property
     def held_out_queries(self) -> HeldOutQueries:
         """Hold-outs of queries, or of parts of them."""
+        assert not isinstance(self._laplacian, GraphLaplacian)
         return HeldOutQueries(self.spectrum, self._u, self._laplacian.queries, self._queries, self._images())
 
     def _images(self) -> Array:
@@ -130,6 +145,7 @@ class LeastSquares:
             rows = self._rows if self._offset is None else self._rows + self._offset
             return np.asarray(rows @ (self._features.T @ vectors))
         assert self._matrix is not None
+        assert not isinstance(self._laplacian, GraphLaplacian)
         if not self._laplacian.tells_differences:
             return np.asarray((self._root[:, None] * self._laplacian.project(self._matrix)).T @ vectors)
         # Of contrasts the eigenvectors are known; what is missing is the mean row of each query.
@@ -159,6 +175,7 @@ class LeastSquares:
         left : PairwiseSquares or None
             What the loss of these queries is, over the rest; None if there is none.
         """
+        assert not isinstance(self._laplacian, GraphLaplacian)
         holder = self.held_out_queries
         contrasts = holder.contrasts_of(queries)
         if left is None or len(left.weights) == 0:
@@ -166,7 +183,7 @@ class LeastSquares:
         # Differences between rows, as a function of the contrasts that they make.
         units = np.zeros((len(self._root), len(contrasts)))
         units[contrasts, np.arange(len(contrasts))] = 1.0 / self._root[contrasts]
-        root = np.sqrt(left.weights / self._total)[:, None]
+        root = np.sqrt(left.weights / self._loss.total)[:, None]
         Q = root * left.laplacian.project(self._laplacian.invert(units)[rest])
         return holder.predict(held_out, contrasts, alpha, (Q, root * left.targets))
 
@@ -194,6 +211,7 @@ class LeastSquares:
             largest = float(np.trace(M))
         else:
             assert self._matrix is not None
+            assert not isinstance(self._laplacian, GraphLaplacian)
             M = self._laplacian.project_both(self._matrix)
             scale_both(M, root)
             largest = float(np.max(root) ** 2 * np.trace(self._matrix))

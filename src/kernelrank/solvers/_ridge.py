@@ -44,6 +44,7 @@ class Spectrum:
 
     values: Array
     vectors: Array
+    right: Array | None = None  # singular vectors of the other side, if Z is known: (n, r)
 
     @property
     def complete(self) -> bool:
@@ -58,12 +59,18 @@ class Spectrum:
         fitted = self.vectors @ _scale(self.values / (self.values + alpha), along)
         return (u - fitted) / alpha
 
+    def weights(self, alpha: float, u: Array) -> Array:
+        """Find w from Z itself: nothing is divided by alpha that is not small as well."""
+        assert self.right is not None
+        singular = np.sqrt(self.values)
+        return np.asarray(self.right @ _scale(singular / (self.values + alpha), self.vectors.T @ u))
+
 
 def decompose_features(Z: Array) -> Spectrum:
     """Find the spectrum of Z Z' from Z, whose singular values keep the digits that squares lose."""
-    vectors, singular, _ = scipy.linalg.svd(Z, full_matrices=False, check_finite=False)
+    vectors, singular, right = scipy.linalg.svd(Z, full_matrices=False, check_finite=False)
     singular[singular <= max(Z.shape) * _EPS * np.max(singular, initial=0.0)] = 0.0
-    return Spectrum(singular**2, np.ascontiguousarray(vectors))
+    return Spectrum(singular**2, np.ascontiguousarray(vectors), right.T)
 
 
 def decompose_kernel(M: Array, noise: float) -> Spectrum:
@@ -75,27 +82,21 @@ def decompose_kernel(M: Array, noise: float) -> Spectrum:
 
 def solve_features(Z: Array, u: Array, alpha: float) -> Array:
     """Find w for one alpha, from a Cholesky factor of Z'Z + alpha I."""
-    gram = Z.T @ Z
-    return solve_moments(gram, Z.T @ u, alpha, _EPS * float(np.trace(gram)))
-
-
-def solve_kernel(M: Array, u: Array, alpha: float) -> Array:
-    """Find c for one alpha, from a Cholesky factor of M + alpha I; M is overwritten."""
-    return _solve(M, u, alpha)
+    return solve_kernel(Z.T @ Z, Z.T @ u, alpha)
 
 
 def solve_moments(gram: Array, right: Array, alpha: float, noise: float) -> Array:
     """Find w from Z'Z, which is overwritten, and Z'u; eigenvalues up to `noise` are zero."""
     if alpha > MANY * noise:
-        return _solve(gram, right, alpha)
+        return solve_kernel(gram, right, alpha)
     values, vectors = scipy.linalg.eigh(gram, check_finite=False, driver="evd")
     kept = values > noise
     vectors = vectors[:, kept]
     return np.asarray(vectors @ _scale(1.0 / (values[kept] + alpha), vectors.T @ right))
 
 
-def _solve(matrix: Array, right: Array, alpha: float) -> Array:
-    """Solve, overwriting the matrix."""
+def solve_kernel(matrix: Array, right: Array, alpha: float) -> Array:
+    """Solve for one alpha, from a Cholesky factor of matrix + alpha I; the matrix is overwritten."""
     matrix.flat[:: len(matrix) + 1] += alpha
     # The transpose of a symmetric array in C order is the array in Fortran's: LAPACK needs no copy.
     factor = scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
