@@ -8,13 +8,18 @@ if TYPE_CHECKING:
     from kernelrank.estimators import RLSCV as RLSCV
     from kernelrank.estimators import GreedyRankRLS as GreedyRankRLS
     from kernelrank.estimators import GreedyRLS as GreedyRLS
+    from kernelrank.estimators import OrdinalSVM as OrdinalSVM
+    from kernelrank.estimators import RankingClassifier as RankingClassifier
     from kernelrank.estimators import RankRLS as RankRLS
     from kernelrank.estimators import RankRLSCV as RankRLSCV
     from kernelrank.estimators import RankSVM as RankSVM
     from kernelrank.estimators import RankSVMCV as RankSVMCV
     from kernelrank.features import NystromMap as NystromMap
 
-__all__ = ["RLS", "RLSCV", "GreedyRLS", "GreedyRankRLS", "NystromMap", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]
+__all__ = [
+    *("RLS", "RLSCV", "GreedyRLS", "GreedyRankRLS", "NystromMap", "OrdinalSVM"),
+    *("RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV", "RankingClassifier"),
+]
 _ROOMS = (
     *("cli", "estimators", "exceptions", "features", "io", "kernels", "losses"),
     *("metrics", "model_selection", "pairs", "persistence", "plots", "solvers"),

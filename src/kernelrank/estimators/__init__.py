@@ -1,10 +1,23 @@
 """What a user fits: fit = validate, compose a loss with a solver, store."""
 
 from kernelrank.estimators._greedy import GreedyRankRLS, GreedyRLS
+from kernelrank.estimators._ordinal_svm import OrdinalSVM
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._rank_svm import RankSVM
 from kernelrank.estimators._rank_svm_cv import RankSVMCV
+from kernelrank.estimators._ranking_classifier import RankingClassifier
 from kernelrank.estimators._rls import RLS
 from kernelrank.estimators._rls_cv import RLSCV, RankRLSCV
 
-__all__ = ["RLS", "RLSCV", "GreedyRLS", "GreedyRankRLS", "RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV"]
+__all__ = [
+    "RLS",
+    "RLSCV",
+    "GreedyRLS",
+    "GreedyRankRLS",
+    "OrdinalSVM",
+    "RankRLS",
+    "RankRLSCV",
+    "RankSVM",
+    "RankSVMCV",
+    "RankingClassifier",
+]

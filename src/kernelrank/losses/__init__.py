@@ -1,10 +1,12 @@
 """Pairwise losses: value and derivatives with respect to the SCORES; no loss ever sees X."""
 
+from kernelrank.losses._ordinal import OrdinalHinge
 from kernelrank.losses._pairwise import Loss, PairwiseHinge, PairwiseSquaredHinge, Risk, SmoothLoss
 from kernelrank.losses._squares import PairwiseSquares, mean_squares, squares_of_edges, squares_of_utilities
 
 __all__ = [
     "Loss",
+    "OrdinalHinge",
     "PairwiseHinge",
     "PairwiseSquaredHinge",
     "PairwiseSquares",

@@ -3,6 +3,7 @@
 from kernelrank.pairs._graph import DenseLaplacian, GraphLaplacian, members
 from kernelrank.pairs._laplacian import PairLaplacian, all_pairs, pairs_without_ties, scale_both
 from kernelrank.pairs._preferences import PreferencePairs
+from kernelrank.pairs._sampling import sample_pairs
 from kernelrank.pairs._utilities import UtilityPairs, Violations, count_violations
 from kernelrank.pairs._violated import Pairs, ViolatedPairs
 
@@ -19,5 +20,6 @@ __all__ = [
     "count_violations",
     "members",
     "pairs_without_ties",
+    "sample_pairs",
     "scale_both",
 ]

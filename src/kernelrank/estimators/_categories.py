@@ -1,0 +1,123 @@
+"""Ordered classes from scores: thresholds, and what classifiers with them share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from kernelrank.exceptions import NoComparablePairsError
+
+Vector = NDArray[np.float64]
+
+
+class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classes by thresholds on scores; a subclass provides ``fit`` and ``decision_function``."""
+
+    classes_: NDArray[Any]  # set by the subclass
+    thresholds_: Vector
+
+    def decision_function(self, X: Any) -> Vector:
+        """Score every row of X."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Find the class of every row of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class whose thresholds are around the row's score; a score on a threshold is below it.
+        """
+        scores = self.decision_function(X)
+        return self.classes_[np.searchsorted(self.thresholds_, scores, side="left")]
+
+    def predict_category(self, X: Any) -> NDArray[Any]:
+        """Find the class of every row of X, as `predict` does; `predict` of a ranker means scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.predict(X)
+
+
+def encode_classes(
+    y: Any, n_rows: int, weights: Vector | None, classes: ArrayLike | None, name: str
+) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the classes from the lowest to the highest, the number of each row's, and which rows have weight.
+
+    Rows without weight are as if they were not there: their numbers mean nothing.
+    """
+    labels = check_array(column_or_1d(y, warn=True), ensure_2d=False, ensure_min_samples=0, dtype=None, input_name="y")
+    check_classification_targets(labels)
+    if len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} elements, but there are {n_rows} rows.")
+    weighty = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
+    found, numbers = np.unique(labels[weighty], return_inverse=True)
+    if classes is not None:
+        found, numbers = _in_given_order(found, numbers, np.asarray(classes))
+    if len(found) < 2:
+        what = "one class only" if len(found) else "none"
+        raise NoComparablePairsError(f"{name} needs rows of two classes at least, but y has {what}.")
+    codes = np.zeros(n_rows, dtype=np.intp)
+    codes[weighty] = numbers
+    return found, codes, weighty
+
+
+def _in_given_order(
+    found: NDArray[Any], numbers: NDArray[np.intp], classes: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give the classes found the numbers of their order in `classes`; those without rows get none."""
+    position = {label: place for place, label in enumerate(classes.tolist())}
+    if classes.ndim != 1 or len(position) != len(classes):
+        raise ValueError("classes must have each class once, from the lowest to the highest.")
+    unknown = [label for label in found.tolist() if label not in position]
+    if unknown:
+        raise ValueError(f"y has a class that is not among classes: {unknown[0]!r}.")
+    places = np.array([position[label] for label in found.tolist()])
+    order = np.argsort(places)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return found[order], rank[numbers]
+
+
+def fewest_errors(codes: NDArray[np.intp], scores: Vector, weights: Vector | None = None) -> Vector:
+    """Find the thresholds between classes 0, 1, ... with which the scores put the fewest rows into a wrong class.
+
+    A dynamic program over the rows in order of score: with ``E_k(j)`` the errors if the first j rows were all of
+    class k, the least number with classes up to k is ``D_k(j) = min over i <= j of D_{k-1}(i) + E_k(j) - E_k(i)``. A
+    running minimum does it, in O(m log m + m r).
+    """
+    n_classes = int(codes.max()) + 1
+    order = np.argsort(scores, kind="stable")
+    ordered, sorted_codes = scores[order], codes[order]
+    mass = np.ones(len(codes)) if weights is None else weights[order]
+    # A threshold lies before the first row, after the last, or between two different scores.
+    cuts = np.concatenate(([0], np.flatnonzero(ordered[1:] > ordered[:-1]) + 1, [len(codes)]))
+    errors = [np.append(0.0, np.cumsum(np.where(sorted_codes == k, 0.0, mass)))[cuts] for k in range(n_classes)]
+    least, came_from = errors[0], []
+    for k in range(1, n_classes):
+        lowest = np.minimum.accumulate(least - errors[k])
+        first_there = np.append(True, lowest[1:] < lowest[:-1])
+        came_from.append(np.maximum.accumulate(np.where(first_there, np.arange(len(cuts)), 0)))
+        least = lowest + errors[k]
+    places, place = np.empty(n_classes - 1, dtype=np.intp), len(cuts) - 1
+    for k in range(n_classes - 2, -1, -1):
+        place = places[k] = came_from[k][place]
+    below, above = ordered[cuts[1:-1] - 1], ordered[cuts[1:-1]]
+    middle = below / 2 + above / 2
+    edges = np.where(middle < above, middle, below)  # two neighbouring floats have no number between them
+    return np.concatenate(([-np.inf], edges, [np.inf]))[places]

@@ -1,0 +1,151 @@
+"""Categories from any ranker."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from kernelrank._validation import check_weights
+from kernelrank.estimators._categories import ThresholdClassifier, encode_classes, fewest_errors
+from kernelrank.estimators._rank_svm import RankSVM
+
+
+class RankingClassifier(MetaEstimatorMixin, ThresholdClassifier):  # type: ignore[misc]
+    """Puts rows into ordered categories by thresholds on the scores of a ranker.
+
+    The ranker learns the order of the categories; then thresholds are set between its scores of the training rows, so
+    that as few of them as possible are put into a wrong category. :class:`OrdinalSVM` learns scores and thresholds
+    together.
+
+    Parameters
+    ----------
+    ranker : estimator, default=None
+        Anything with ``fit(X, y)`` whose ``decision_function`` or ``predict`` returns one score a row: a ranker, a
+        regressor, a pipeline that ends with one. It is cloned. None means ``RankSVM()``.
+    classes : array-like of shape (n_classes,), default=None
+        The categories from the lowest to the highest. None means sorted; text is then sorted by the alphabet.
+
+    Attributes
+    ----------
+    ranker_ : estimator
+        Fitted to the numbers 0, 1, ... of the categories.
+    classes_ : ndarray of shape (n_classes,)
+        Categories from the lowest to the highest.
+    thresholds_ : ndarray of shape (n_classes - 1,)
+        One between each category and the next; never falling. Equal ones have a category between them that is never
+        predicted; infinite ones belong to such a category at an end.
+    n_features_in_, feature_names_in_
+        Those of the ranker.
+
+    See Also
+    --------
+    OrdinalSVM : Learns scores and thresholds together.
+
+    Notes
+    -----
+    Thresholds take O(m log m + m n_classes) time, and are the best there are for the scores: a dynamic program finds
+    them. ``score`` is accuracy, as for every classifier; ``ranker_.score`` measures the order.
+
+    One set of thresholds serves all queries. That makes sense if a category means the same in each, and scores are
+    comparable between them.
+
+    Examples
+    --------
+    >>> from kernelrank import RankingClassifier, RankRLS
+    >>> X = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]
+    >>> y = ["bad", "bad", "fair", "fair", "good", "good"]
+    >>> model = RankingClassifier(RankRLS(), classes=["bad", "fair", "good"]).fit(X, y)
+    >>> model.predict([[0.0], [3.5], [9.0]])
+    array(['bad', 'fair', 'good'], dtype='<U4')
+    """
+
+    # With metadata routing enabled, qid reaches fit without set_fit_request.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
+
+    def __init__(self, ranker: Any = None, *, classes: ArrayLike | None = None) -> None:
+        self.ranker = ranker
+        self.classes = classes
+
+    def fit(
+        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Train the ranker, and set the thresholds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As the ranker takes it.
+        y : array-like of shape (n_samples,)
+            The category of each row.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row; handed to the ranker's ``fit`` if given.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; handed to the ranker's ``fit`` if given. An error counts the weight of its row.
+
+        Returns
+        -------
+        self
+        """
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        n_rows = _num_samples(X)
+        weights = check_weights(sample_weight, n_rows)
+        classes, codes, weighty = encode_classes(y, n_rows, weights, self.classes, name)
+        given = {"qid": qid, "sample_weight": weights}
+        ranker = RankSVM() if self.ranker is None else clone(self.ranker)
+        ranker.fit(X, codes, **{key: value for key, value in given.items() if value is not None})
+        scores = _scores(ranker, X)
+        thresholds = fewest_errors(codes[weighty], scores[weighty], None if weights is None else weights[weighty])
+        self.ranker_, self.classes_, self.thresholds_ = ranker, classes, thresholds
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score every row of X by the ranker.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return _scores(self.ranker_, X)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features the ranker has seen."""
+        return int(_fitted(self, "n_features_in_").n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Their names, if X had names that are all strings."""
+        names: NDArray[Any] = _fitted(self, "feature_names_in_").feature_names_in_
+        return names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(RankSVM() if self.ranker is None else self.ranker).input_tags
+        return tags
+
+
+def _scores(ranker: Any, X: Any) -> NDArray[np.float64]:
+    scores = ranker.decision_function(X) if hasattr(ranker, "decision_function") else ranker.predict(X)
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 1:
+        raise ValueError(f"ranker must return one score a row, got an array of shape {scores.shape}.")
+    return scores
+
+
+def _fitted(model: RankingClassifier, attribute: str) -> Any:
+    """Return the fitted ranker; without one there is no such attribute, as scikit-learn expects."""
+    if "ranker_" not in vars(model):
+        raise AttributeError(f"{type(model).__name__} has no {attribute} before it is fitted.")
+    return model.ranker_
