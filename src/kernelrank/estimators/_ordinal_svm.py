@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -17,21 +16,16 @@ from kernelrank._threads import resolve_threads, single_threaded_blas
 from kernelrank._validation import check_features, check_weights, scale_weights, separate_qid
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
 from kernelrank.estimators._parameters import check_positive
-from kernelrank.estimators._ranker import Predictor, predict_with_kernel
+from kernelrank.estimators._ranker import SupportPredictor
 from kernelrank.estimators._training import print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
-from kernelrank.features import NystromMap
-from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.losses import OrdinalHinge
 from kernelrank.solvers import Bundle, LinearOracle, Result, make_products, multiply
 
 Vector = NDArray[np.float64]
 
-_ROUND = 50  # iterations
-_FITTED = ("coef_", "dual_coef_", "basis_", "kernel_", "feature_names_in_")  # not all of them in every fit
 
-
-class OrdinalSVM(ThresholdClassifier, Predictor):
+class OrdinalSVM(ThresholdClassifier, SupportPredictor):
     r"""Support vector ordinal regression: ordered classes by thresholds on one score, with a certificate.
 
     With r classes, m rows, and :math:`f(x) = w \cdot x` or a function of a kernel, it minimises
@@ -49,8 +43,8 @@ class OrdinalSVM(ThresholdClassifier, Predictor):
         Weight of the squared norm against the MEAN loss of rows and thresholds. A sum
         ``1/2 ||w||^2 + C * sum(loss)``, as in [1]_ and [2]_, has ``alpha = 1 / (2 * C * m * (r - 1))``.
     kernel : str, Kernel or callable, default="linear"
-        "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows or a
-        function; not "precomputed".
+        "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
+        function, or "precomputed".
     n_basis : int, default=None
         For other kernels than the linear one: learn a combination of so many rows' kernels, drawn at random, as
         :class:`NystromMap` does. None means all rows, which is exact.
@@ -80,8 +74,10 @@ class OrdinalSVM(ThresholdClassifier, Predictor):
         Weights of the kernels of `basis_`; other kernels only.
     basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
         The rows it was fitted to, or some of them.
+    basis_indices_ : ndarray of shape (n_basis,)
+        Which ones, if `n_basis` is given.
     kernel_ : Kernel
-        With parameters that depended on the data resolved.
+        With parameters that depended on the data resolved; not for the linear kernel.
     objective_ : float
         J of the solution.
     gap_ : float
@@ -168,56 +164,24 @@ class OrdinalSVM(ThresholdClassifier, Predictor):
         X, _, noted = self._check_rows(X, None)
         weights, _ = scale_weights(check_weights(sample_weight, X.shape[0]))
         classes, codes, weighty = encode_classes(y, X.shape[0], weights, self.classes, type(self).__name__)
+        loss = OrdinalHinge(codes[weighty], None if weights is None else weights[weighty])
+        nystrom = self._fit_map(X)
+        features = X if nystrom is None else nystrom.transform(X)
         if not weighty.all():
-            X, codes, weights = X[weighty], codes[weighty], weights[weighty]  # type: ignore[index]
-        loss = OrdinalHinge(codes, weights)
-        kernel = self._resolve_kernel(X)
+            features = features[weighty]
+        tol = self.tol * loss(np.zeros(features.shape[0])).value
         with single_threaded_blas:
-            nystrom = None if isinstance(kernel, Linear) else self._map(kernel, X)
-            features = X if nystrom is None else nystrom.transform(X)
-            tol = self.tol * loss(np.zeros(features.shape[0])).value
             result = self._minimize(features, loss, tol)
-            thresholds = loss.thresholds(multiply(features, result.w))
-        for name in _FITTED:
-            self.__dict__.pop(name, None)
-        self.__dict__.update(noted, classes_=classes, thresholds_=thresholds, kernel_=kernel, history_=result.history)
-        self.objective_, self.gap_, self.n_iter_ = result.objective, result.gap, result.n_iter
-        if nystrom is None:
-            self.coef_ = result.w
-        else:
-            self.basis_, self.dual_coef_ = nystrom.basis_, nystrom.coefficients(result.w)
+        thresholds = loss.thresholds(multiply(features, result.w))
+        self._store(result, noted, nystrom, classes_=classes, thresholds_=thresholds, history_=result.history)
         if not result.converged:
             warnings.warn(shortcoming("hinge", tol, result), ConvergenceWarning, stacklevel=2)
         return self
 
-    def _resolve_kernel(self, X: Any) -> Kernel:
-        kernel = make_kernel(self.kernel)
-        if isinstance(kernel, Precomputed):
-            raise ValueError('OrdinalSVM takes no kernel="precomputed": it needs the rows.')
-        if isinstance(kernel, Linear) and self.n_basis is not None:
-            raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-        return kernel.resolve(X)
-
-    def _map(self, kernel: Kernel, X: Any) -> NystromMap:
-        n_basis = X.shape[0] if self.n_basis is None else self.n_basis
-        return NystromMap(kernel, n_basis, random_state=self.random_state).fit(X)
-
     def _minimize(self, features: Any, loss: OrdinalHinge, tol: float) -> Result:
-        """Minimise in rounds, and look at the gap after each.
-
-        Zero may be the optimum, where rounding keeps a bundle from ending: it wants a step from zero, as every ranking
-        has one. The next round goes on with the planes of the last.
-        """
         report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
         bundle = Bundle(LinearOracle(make_products(features, resolve_threads(self.n_jobs)), loss))
-        history: list[NDArray[Any]] = []
-        for done in range(0, self.max_iter, _ROUND):
-            most = min(_ROUND, self.max_iter - done)
-            result = bundle.minimize(self.alpha, tol=tol, max_iter=most, report=report)
-            history.append(result.history)
-            if result.gap <= tol:
-                break
-        return replace(result, converged=result.gap <= tol, history=np.concatenate(history))
+        return bundle.minimize(self.alpha, tol=tol, max_iter=self.max_iter, report=report)
 
     def decision_function(self, X: Any) -> Vector:
         """Score every row of X: the higher, the higher its class.
@@ -234,8 +198,3 @@ class OrdinalSVM(ThresholdClassifier, Predictor):
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
         return self._evaluate(check_features(self, X, reset=False))
-
-    def _evaluate(self, X: Any) -> Vector:
-        if isinstance(self.kernel_, Linear):
-            return multiply(X, self.coef_)
-        return predict_with_kernel(self.kernel_, X, self.basis_, self.dual_coef_)

@@ -37,7 +37,8 @@ class RankSVM(SupportRanker):
     alpha : float, default=1e-3
         Weight of the squared norm against the AVERAGE loss; it keeps its meaning when rows are
         added. A sum over pairs ``C * sum(loss) + 1/2 ||w||^2`` has ``alpha = 1 / (2 * C * N)``;
-        SVM^rank's ``-c C -l 2`` has ``alpha = 1 / (2 * C)``, if every query has a pair to order.
+        SVM^rank's ``-c C -l 2`` has ``alpha = 1 / (2 * C)``, if every query has a pair to order. The
+        swapped-pairs SVM [3]_, ``1/2 ||w||^2 + C xi``, has ``alpha = 1 / (8 * C * N)`` and half the solution.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is minimised by cutting planes [1]_ with a line search, "squared_hinge" by a
         truncated Newton method [2]_. The second punishes large violations more.
@@ -118,6 +119,7 @@ class RankSVM(SupportRanker):
     .. [1] Airola, Pahikkala, Salakoski: Training linear ranking SVMs in linearithmic time
        using red-black trees. Pattern Recognition Letters 32 (2011).
     .. [2] Lee, Lin: Large-scale linear RankSVM. Neural Computation 26 (2014).
+    .. [3] Díez, del Coz, Bahamonde: A support vector method for ranking minimizing the number of swapped pairs (2006).
 
     Examples
     --------

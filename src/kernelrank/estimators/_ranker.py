@@ -64,6 +64,49 @@ class Predictor(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+class SupportPredictor(Predictor):
+    """Prediction with ``coef_``, or with a kernel and a basis; a subclass provides ``fit``."""
+
+    kernel: Any
+    n_basis: int | None
+    random_state: Any
+
+    def _evaluate(self, X: Any) -> NDArray[np.float64]:
+        if "dual_coef_" in self.__dict__:
+            return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_)
+        return multiply(X, self.coef_)
+
+    def _fit_map(self, X: Any) -> NystromMap | None:
+        """Return the map to the features that are learnt from, if these are not X itself."""
+        kernel = make_kernel(self.kernel)
+        if isinstance(kernel, Linear):
+            if self.n_basis is not None:
+                raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
+            return None
+        n_basis = X.shape[0] if self.n_basis is None else self.n_basis
+        return NystromMap(kernel, n_basis, random_state=self.random_state).fit(X)
+
+    def _store(self, result: Result, noted: dict[str, Any], nystrom: NystromMap | None, **attributes: Any) -> None:
+        """Keep a solution, and what else is given; of an earlier fit nothing stays."""
+        for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "kernel_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(noted, **attributes)
+        if nystrom is None:
+            self.coef_ = result.w
+        else:
+            self.dual_coef_, self.kernel_ = nystrom.coefficients(result.w), nystrom.kernel_
+            if isinstance(self.kernel_, Precomputed):
+                weights, self.dual_coef_ = self.dual_coef_, np.zeros(self.n_features_in_)
+                self.dual_coef_[nystrom.basis_indices_] = weights
+            else:
+                self.basis_ = nystrom.basis_
+            if self.n_basis is not None:
+                self.basis_indices_ = nystrom.basis_indices_
+        self.objective_ = result.objective
+        self.gap_ = result.gap
+        self.n_iter_ = result.n_iter
+
+
 class Ranker(Predictor):
     """Ranking and scoring by predictions."""
 
@@ -144,47 +187,8 @@ class Ranker(Predictor):
         return float(np.mean([concordance_index(t, s, **options) for t, s in columns]))
 
 
-class SupportRanker(Ranker):
-    """Prediction with ``coef_``, or with a kernel and a basis; a subclass provides ``fit``."""
-
-    kernel: Any
-    n_basis: int | None
-    random_state: Any
-
-    def _evaluate(self, X: Any) -> NDArray[np.float64]:
-        if "dual_coef_" in self.__dict__:
-            return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_)
-        return multiply(X, self.coef_)
-
-    def _fit_map(self, X: Any) -> NystromMap | None:
-        """Return the map to the features that are learnt from, if these are not X itself."""
-        kernel = make_kernel(self.kernel)
-        if isinstance(kernel, Linear):
-            if self.n_basis is not None:
-                raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-            return None
-        n_basis = X.shape[0] if self.n_basis is None else self.n_basis
-        return NystromMap(kernel, n_basis, random_state=self.random_state).fit(X)
-
-    def _store(self, result: Result, noted: dict[str, Any], nystrom: NystromMap | None, **attributes: Any) -> None:
-        """Keep a solution, and what else is given; of an earlier fit nothing stays."""
-        for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "kernel_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(noted, **attributes)
-        if nystrom is None:
-            self.coef_ = result.w
-        else:
-            self.dual_coef_, self.kernel_ = nystrom.coefficients(result.w), nystrom.kernel_
-            if isinstance(self.kernel_, Precomputed):
-                weights, self.dual_coef_ = self.dual_coef_, np.zeros(self.n_features_in_)
-                self.dual_coef_[nystrom.basis_indices_] = weights
-            else:
-                self.basis_ = nystrom.basis_
-            if self.n_basis is not None:
-                self.basis_indices_ = nystrom.basis_indices_
-        self.objective_ = result.objective
-        self.gap_ = result.gap
-        self.n_iter_ = result.n_iter
+class SupportRanker(SupportPredictor, Ranker):
+    """A ranker of that kind."""
 
 
 def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> NDArray[np.float64]:

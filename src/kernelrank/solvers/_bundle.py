@@ -40,6 +40,7 @@ Vector = NDArray[np.float64]
 
 _LINE_TOLERANCE = 1e-3  # of the gap: less is not worth an evaluation
 _MODEL_ACCURACY = 0.01  # of tol
+_MOST_TRIALS = 20  # steps from zero that lead nowhere
 
 
 class Bundle:
@@ -133,8 +134,10 @@ class Bundle:
             objective = self._best.objective(alpha)
             gap = objective - lower
             log.add(objective, lower)
-            # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take.
-            converged = gap <= tol and bool(self._best.w.any() or not model.w.any())
+            # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take. Of a
+            # risk with a kink at zero, rounding may keep the model from saying that there is none.
+            settled = self._best.w.any() or not model.w.any() or iteration >= _MOST_TRIALS
+            converged = gap <= tol and bool(settled)
             if converged or iteration == max_iter - 1:
                 break
             if self._plane is None:
