@@ -220,11 +220,6 @@ class PairLaplacian:
         assert along is not None
         return along * self._root_weights**2
 
-    def multiply(self, V: Array) -> Array:
-        """L V: O(m) a column."""
-        projected = self.project(V)
-        return self.lift(projected * self.strengths[(slice(None), *(None,) * (V.ndim - 1))])
-
 
 def scale_both(K: Array, factors: Array) -> None:
     """Multiply rows and columns of a matrix, in one pass."""

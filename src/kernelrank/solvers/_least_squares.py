@@ -124,7 +124,8 @@ class LeastSquares:
     def one_ranking(self) -> OneRanking:
         """Hold-outs of rows that are all compared with each other, and weigh the same."""
         vectors = self._laplacian.lift(self.spectrum.vectors)
-        return OneRanking(Spectrum(self.spectrum.values, vectors), self.spectrum.complete, self._y)
+        # As many threads as BLAS takes for the products.
+        return OneRanking(Spectrum(self.spectrum.values, vectors), self.spectrum.complete, self._y, n_jobs=-1)
 
     @cached_property
     def without_ties(self) -> WithoutTies:
