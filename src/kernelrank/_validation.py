@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d, validation
 
+from kernelrank._arrays import accepted_namespace, to_host
 from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError
 
 QID_COLUMN = "qid"
@@ -17,7 +18,7 @@ QID_COLUMN = "qid"
 
 def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: str = "rows") -> NDArray[np.float64]:
     """Return `values` as a finite, contiguous float64 vector, of length `n_rows` if given."""
-    vector = np.asarray(values)
+    vector = np.asarray(to_host(values))
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = column_or_1d(vector, warn=True)
     if vector.ndim != 1:
@@ -44,7 +45,7 @@ def check_weights(
     """Return weights that are finite and not negative, or None."""
     if weights is None:
         return None
-    vector = np.asarray(weights)
+    vector = np.asarray(to_host(weights))
     if vector.ndim > 1:
         raise ValueError(f"{name} must be a 1D array, one element for each of the {of}, got shape {vector.shape}.")
     vector = check_vector(np.full(n_rows, vector) if vector.ndim == 0 else vector, name, n_rows, of)
@@ -123,6 +124,7 @@ def _are_codes(ids: NDArray[np.int32]) -> bool:
 
 def as_id_array(qid: ArrayLike) -> NDArray[Any]:
     """Make an array of ids without turning mixed types into text, or tuples into columns."""
+    qid = to_host(qid)
     if hasattr(qid, "__array__") or np.isscalar(qid):
         return np.asarray(qid)
     ids = list(qid)  # type: ignore[arg-type]
@@ -197,15 +199,21 @@ def warn_of_missing_queries(estimator: Any) -> None:
         )
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a finite float32 or float64 matrix, dense or CSR/CSC; record or check its columns."""
+def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool = False) -> Any:
+    """Return X as a finite float32 or float64 matrix, dense or CSR/CSC; record or check its columns.
+
+    It is NumPy's, unless scikit-learn dispatches array libraries and `any_namespace` says that the estimator does so,
+    too.
+    """
+    X = X if any_namespace else to_host(X)
+    xp = accepted_namespace(X)
     with _quiet():
         return validation.validate_data(
             estimator,
             X,
             reset=reset,
             accept_sparse=("csr", "csc"),
-            dtype=(np.float64, np.float32),
+            dtype=(xp.float64, xp.float32),
             order=None,
             accept_large_sparse=True,
         )

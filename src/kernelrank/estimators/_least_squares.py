@@ -10,24 +10,24 @@ from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._arrays import Array, copied, in_double, is_foreign, like, place, take, to_host
 from kernelrank._memory import require_memory
 from kernelrank._validation import as_id_array, check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
-from kernelrank.features import whitening
+from kernelrank.features import orthonormal, whitening
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian
 from kernelrank.solvers import ConjugateGradients, LeastSquares, make_products
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _DENSE_ELEMENTS = 1 << 22  # of a sparse matrix that is made dense: 32 MiB
@@ -45,11 +45,11 @@ class Problem(NamedTuple):
     solver: LeastSquares | ConjugateGradients
     loss: PairwiseSquares
     part: Callable[[Rows], PairwiseSquares]  # the loss of some rows
-    y: Array
+    y: NDArray[np.float64]
     queries: NDArray[np.int32] | None
     obstacle: str | None  # to held-out predictions of one ranking
     has_level: bool  # of one ranking, whose utilities are known
-    weights: Array | None
+    weights: NDArray[np.float64] | None
     qid: NDArray[Any] | None
     unit: float = 1.0  # of the weights, which the loss has divided by it
     from_pairs: bool = False
@@ -61,8 +61,12 @@ class Problem(NamedTuple):
 
 
 class LeastSquaresEstimator(Predictor):
-    """Closed forms with a linear or another kernel; a subclass says which pairs count."""
+    """Closed forms with a linear or another kernel; a subclass says which pairs count.
 
+    Algebra is done in the namespace, and on the device, of X. Targets, weights and queries are NumPy's.
+    """
+
+    _any_namespace = True
     alpha: float
     kernel: Any
     n_basis: int | None
@@ -134,7 +138,7 @@ class LeastSquaresEstimator(Predictor):
             solution = fitter._solve(solver, fitter._choose_alpha())
         except np.linalg.LinAlgError:
             raise ValueError(_TOO_FAR) from None
-        if not np.isfinite(solution).all():
+        if not np.isfinite(to_host(solution)).all():
             raise ValueError(_TOO_FAR)
         fitter._store_solution(X, fitter._training, solution)
         self.__dict__ = fitter.__dict__
@@ -177,15 +181,15 @@ class LeastSquaresEstimator(Predictor):
     def _store_solution(self, X: Any, problem: Problem, solution: Array) -> None:
         found = self._coefficients(solution)
         if isinstance(self.kernel_, Linear):
-            self.coef_ = found[:, 0] if self._single else found.T.copy()
+            self.coef_ = found[:, 0] if self._single else copied(found.T)
         else:
             self.dual_coef_ = found[:, 0] if self._single else found
         level = np.zeros(problem.y.shape[1])
         if problem.queries is None and problem.has_level:
             solver = problem.solver
             fitted = solver.fitted(solution) if isinstance(solver, LeastSquares) else np.asarray(X @ solution)
-            level = np.average(problem.y - fitted, axis=0, weights=problem.weights)
-        self.intercept_ = float(level[0]) if self._single else level
+            level = np.average(problem.y - to_host(fitted), axis=0, weights=problem.weights)
+        self.intercept_ = float(level[0]) if self._single else like(level, solution)
 
     def _coefficients(self, solution: Array) -> Array:
         """Turn weights of the features that were learnt from into those of `coef_` or `dual_coef_`."""
@@ -197,6 +201,8 @@ class LeastSquaresEstimator(Predictor):
         (m, n), possible = X.shape, isinstance(kernel, Linear) and self.n_basis is None
         if self.solver == "cg" and not possible:
             raise ValueError('solver="cg" is for the linear kernel without n_basis; others have solver="direct".')
+        if self.solver == "cg" and is_foreign(X):
+            raise ValueError('solver="cg" is for NumPy arrays and sparse matrices; others have solver="direct".')
         return self.solver == "cg" or (
             self.solver == "auto" and possible and sp.issparse(X) and m * n > _DENSE_ELEMENTS
         )
@@ -206,17 +212,21 @@ class LeastSquaresEstimator(Predictor):
     ) -> tuple[LeastSquares, PairwiseSquares]:
         m = X.shape[0]
         codes = np.zeros(m, np.int32) if queries is None else queries
+        if is_foreign(X) and isinstance(loss.laplacian, GraphLaplacian):
+            raise ValueError(
+                f'fit_pairs and cost="relative" take NumPy arrays or sparse matrices, got {place(X)}: convert X.'
+            )
         if isinstance(self.kernel_, Linear) or self.n_basis is not None:
             rows, offset = self._explicit_features(X)
-            require_matrices(len(loss.weights), rows.shape[1], "The differences of features")
+            require_matrices(X, len(loss.weights), rows.shape[1], "The differences of features")
             return LeastSquares(loss, y, codes, rows=rows, offset=offset), loss
-        require_matrices(m, m, "The kernel matrix")
+        require_matrices(X, m, m, "The kernel matrix")
         loss = loss.diagonalised(codes)
         if isinstance(self.kernel_, Precomputed):
             if X.shape[1] != m:
                 raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
         else:
-            self.basis_ = X.copy()  # what is done to X later must not change predictions
+            self.basis_ = copied(X)  # what is done to X later must not change predictions
         return LeastSquares(loss, y, codes, matrix=self.kernel_(X)), loss
 
     def _explicit_features(self, X: Any) -> tuple[Array, Array]:
@@ -230,33 +240,39 @@ class LeastSquaresEstimator(Predictor):
         check_scalar(self.n_basis, "n_basis", Integral, min_val=1)
         if isinstance(self.kernel_, Precomputed):
             raise ValueError('n_basis needs rows, of which it picks some: kernel="precomputed" has none.')
-        require_matrices(m, min(m, self.n_basis), "The kernel matrix of the rows and the basis")
+        require_matrices(X, m, min(m, self.n_basis), "The kernel matrix of the rows and the basis")
         rows = check_random_state(self.random_state).permutation(m)[: self.n_basis]
         self.basis_indices_ = np.sort(rows)
-        self.basis_ = X[self.basis_indices_]
+        self.basis_ = take(X, self.basis_indices_)
         if isinstance(self.kernel_, Linear):  # what they span is a space of weights: X can be centred first
-            basis = self.basis_.toarray() if sp.issparse(self.basis_) else np.asarray(self.basis_, dtype=np.float64)
-            self._whitening = scipy.linalg.orth(basis.T)
+            self._whitening = orthonormal(_dense(self.basis_).T)
             centred, offset = self._centred(X)
             return centred @ self._whitening, offset @ self._whitening
         self._whitening = whitening(self.kernel_(self.basis_))
         features = self.kernel_(X, self.basis_) @ self._whitening
-        offset = features.mean(axis=0)
+        offset = array_namespace(features).mean(features, axis=0)
         features -= offset
         return features, offset
 
     def _centred(self, X: Any) -> tuple[Array, Array]:
-        require_matrices(X.shape[0], X.shape[1], "The features as a dense matrix")
-        rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-        offset = rows.mean(axis=0)
+        require_matrices(X, X.shape[0], X.shape[1], "The features as a dense matrix")
+        rows = _dense(X)
+        offset = array_namespace(rows).mean(rows, axis=0)
         return rows - offset, offset
 
     def _evaluate(self, X: Any) -> Array:
-        if isinstance(self.kernel_, Linear):
-            scores = np.asarray(X @ (self.coef_ if self._single else self.coef_.T))
-        else:
-            scores = predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_)
-        return scores + self.intercept_
+        linear = isinstance(self.kernel_, Linear)
+        weights = self.coef_ if linear else self.dual_coef_
+        if place(X) != place(weights):
+            methods = [name for name in ("predict", "decision_function") if hasattr(self, name)]
+            raise ValueError(
+                f"Inputs passed to {' or '.join(f'{type(self).__name__}.{name}()' for name in methods)} must use the"
+                f" same namespace and the same device as those passed to fit(): X is of {place(X)}, and the model of"
+                f" {place(weights)}. Convert X, and set array_api_dispatch of scikit-learn as for the fit."
+            )
+        if linear:
+            return in_double(X) @ (weights if self._single else weights.T) + self.intercept_
+        return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), weights) + self.intercept_
 
     def path(self, alphas: ArrayLike) -> Array:
         """Find the solutions for other alphas, from one decomposition of the training data.
@@ -275,7 +291,7 @@ class LeastSquaresEstimator(Predictor):
         if len(alphas) == 0 or (alphas <= 0).any():
             raise ValueError("alphas must be positive numbers, one at least.")
         solutions = self._decomposable(self._problem()).path(alphas)
-        found = np.stack([self._coefficients(solution) for solution in solutions])
+        found = array_namespace(solutions[0]).stack([self._coefficients(solution) for solution in solutions])
         return found[:, :, 0] if self._single else found
 
     def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
@@ -347,7 +363,7 @@ class LeastSquaresEstimator(Predictor):
         """Return the solver for hold-outs with queries."""
         solver, m = self._decomposable(problem), len(problem.y)
         if isinstance(problem.loss.laplacian, GraphLaplacian) and "orthonormal" not in solver.__dict__:
-            require_matrices(m, m, "The graph of the pairs as a dense matrix")
+            require_matrices(problem.y, m, m, "The graph of the pairs as a dense matrix")
         return solver.orthonormal
 
     def _require_closed_form(self, problem: Problem, method: str) -> None:
@@ -366,6 +382,7 @@ class LeastSquaresEstimator(Predictor):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.array_api_support = self.solver != "cg"
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -374,8 +391,10 @@ class LeastSquaresEstimator(Predictor):
         return {name: value for name, value in state.items() if name not in ("_training", "_whitening")}
 
 
-def require_matrices(m: int, n: int, what: str) -> None:
-    """Make sure that a matrix, its contrasts and what is decomposed fit into memory."""
+def require_matrices(X: Any, m: int, n: int, what: str) -> None:
+    """Make sure that a matrix, its contrasts and what is decomposed fit into memory, where X is."""
+    if is_foreign(X):  # of the memory of its device, its library knows
+        return
     require_memory(
         8 * (4 * m * n),
         f"{what} of shape {(m, n)}, with what is computed from it,",
@@ -383,9 +402,13 @@ def require_matrices(m: int, n: int, what: str) -> None:
     )
 
 
-def check_targets(y: ArrayLike, m: int) -> tuple[Array, bool]:
+def _dense(X: Any) -> Array:
+    return in_double(X) if is_foreign(X) else np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+def check_targets(y: ArrayLike, m: int) -> tuple[NDArray[np.float64], bool]:
     """Return y with a column an output, and whether it came as one vector."""
-    y = np.asarray(y)
+    y = np.asarray(to_host(y))
     single = y.ndim < 2
     targets = check_vector(y, "y", m)[:, None] if single else check_outputs(y, m)
     largest = float(np.max(np.abs(targets), initial=0.0))

@@ -6,9 +6,11 @@ from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
+from kernelrank._arrays import Array
 from kernelrank._validation import check_vector, check_weights, encode_queries
 from kernelrank.estimators._least_squares import Problem
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
@@ -17,8 +19,6 @@ from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.pairs import PreferencePairs
 from kernelrank.solvers import LeastSquares, WithoutTies
-
-Array = NDArray[np.float64]
 
 _TIES_DROPPED = 'with ties="drop"'
 _PAIRS_OF_CLASSES = 55  # at most, each of which takes a decomposition: ten classes, with themselves and each other
@@ -77,6 +77,9 @@ class RankRLS(OnlineLeastSquares, Ranker):
     -----
     The model refers to the training data, for its shortcuts, but does not pickle them. One fit takes a Cholesky factor;
     the shortcuts make one eigenvalue decomposition, which all of them share.
+
+    Other array libraries are accepted as by :class:`RLS`, but not by :meth:`fit_pairs`, ``cost="relative"``, or
+    :meth:`leave_pair_out` with ``ties="drop"``, which are for NumPy.
 
     References
     ----------
@@ -337,7 +340,7 @@ class RankRLS(OnlineLeastSquares, Ranker):
                 every = self._without_ties(solver).all_pairs(alpha)
                 return every if self._single else every[:, :, None]
             found = solver.one_ranking.all_pairs(alpha)
-            return found[0] if self._single else np.moveaxis(found, 0, 2)
+            return found[0, ...] if self._single else array_namespace(found).moveaxis(found, 0, 2)
         numbers = _check_pairs(pairs, len(problem.y))
         if problem.obstacle == _TIES_DROPPED:
             some = self._without_ties(solver, numbers).pairs(numbers, alpha)
@@ -395,7 +398,7 @@ class RankRLS(OnlineLeastSquares, Ranker):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        predictions: Array = self._leave_query_out(np.array([self._alpha(alpha)]))[0]
+        predictions: Array = self._leave_query_out(np.array([self._alpha(alpha)]))[0, ...]
         return predictions[:, 0] if self._single else predictions
 
     def _leave_query_out(self, alphas: Array) -> Array:

@@ -6,11 +6,13 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._arrays import Array, slices, to_host
 from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
 from kernelrank.features import NystromMap
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
@@ -22,6 +24,8 @@ _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
 class Predictor(BaseEstimator):  # type: ignore[misc]
     """Prediction for rows that are checked; a subclass provides ``fit`` and ``_evaluate``."""
+
+    _any_namespace = False  # whether it computes with arrays of any library
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Score every row of X; within a query, a higher score is a better rank.
@@ -36,7 +40,7 @@ class Predictor(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
-        return self._evaluate(check_features(self, X, reset=False))
+        return self._evaluate(check_features(self, X, reset=False, any_namespace=self._any_namespace))
 
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
         """Score rows that have been checked."""
@@ -50,7 +54,7 @@ class Predictor(BaseEstimator):  # type: ignore[misc]
         """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
         X, qid = separate_qid(X, qid)
         other = copy(self)
-        X = check_features(other, X, reset=True)
+        X = check_features(other, X, reset=True, any_namespace=self._any_namespace)
         return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
 
     def __sklearn_tags__(self) -> Any:
@@ -73,7 +77,7 @@ class SupportPredictor(Predictor):
 
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
         if "dual_coef_" in self.__dict__:
-            return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_)
+            return np.asarray(predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_))
         return multiply(X, self.coef_)
 
     def _fit_map(self, X: Any) -> NystromMap | None:
@@ -143,7 +147,7 @@ class Ranker(Predictor):
         ranks : ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several
         """
         _, qid = separate_qid(X, qid)
-        scores = self.predict(X)
+        scores = to_host(self.predict(X))
         codes, _ = encode_queries(qid, len(scores))
         if codes is None:
             codes = np.zeros(len(scores), dtype=np.int32)
@@ -178,7 +182,7 @@ class Ranker(Predictor):
             If some queries have no two different values of y: the mean is over the others.
         """
         _, qid = separate_qid(X, qid)
-        scores = self.predict(X)
+        scores = to_host(self.predict(X))
         targets = check_vector(y, "y", len(scores)) if scores.ndim == 1 else check_outputs(y, *scores.shape)
         if qid is None:
             warn_of_missing_queries(self)
@@ -193,7 +197,7 @@ class SupportRanker(SupportPredictor, Ranker):
 
 def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> NDArray[np.float64]:
     """Return targets with a column an output."""
-    targets: NDArray[np.float64] = check_array(y, dtype=np.float64, input_name="y")
+    targets: NDArray[np.float64] = check_array(to_host(y), dtype=np.float64, input_name="y")
     if len(targets) != n_rows:
         raise ValueError(f"y has {len(targets)} rows, but there are {n_rows} rows.")
     if n_outputs is not None and targets.shape[1] != n_outputs:
@@ -201,11 +205,10 @@ def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> ND
     return targets
 
 
-def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: Array) -> Array:
     """Kernel of X and the basis, times weights, without the whole matrix in memory; no basis if X is the matrix."""
-    size = max(1, _PREDICTED_AT_ONCE // max(1, len(weights)))
-    blocks = (X[start : start + size] for start in range(0, X.shape[0], size))
-    return np.concatenate([kernel(block, basis) @ weights for block in blocks])
+    blocks = (X[some, :] for some in slices(X.shape[0], _PREDICTED_AT_ONCE // max(1, weights.shape[0])))
+    return array_namespace(weights).concat([kernel(block, basis) @ weights for block in blocks])
 
 
 def _rank(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -69,6 +69,10 @@ class RLS(RegressorMixin, OnlineLeastSquares):  # type: ignore[misc]
     The model refers to the training data, for :meth:`path` and :meth:`hold_out`, but does not pickle them. One fit
     takes a Cholesky factor; a shortcut makes one eigenvalue decomposition, which all of them share.
 
+    With scikit-learn's ``array_api_dispatch``, a dense X of another array library (PyTorch, CuPy) is learnt from in
+    float64 on its device, and what is fitted or predicted is there, too; not with ``solver="cg"`` or a kernel of
+    scikit-learn. :meth:`partial_fit` and :meth:`forget` convert to NumPy.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes

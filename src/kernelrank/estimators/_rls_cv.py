@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._arrays import to_host
 from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._least_squares import LeastSquaresEstimator
 from kernelrank.estimators._parameters import check_choices, resolve_alphas
@@ -48,7 +49,7 @@ class _ChoosesAlpha(LeastSquaresEstimator):
         return self.alpha_
 
     def _largest_eigenvalue(self) -> float:
-        values = self._decomposable(self._problem()).spectrum.values
+        values = to_host(self._decomposable(self._problem()).spectrum.values)
         return float(np.max(values, initial=0.0)) or 1.0
 
     def _folds(self) -> list[NDArray[np.intp]]:
@@ -73,13 +74,13 @@ class _ChoosesAlpha(LeastSquaresEstimator):
 
     def _rate_all(self, predictions: Any) -> Array:
         """Score predictions of all rows, for each alpha."""
-        return np.array([[self._rate(np.arange(len(each)), each)] for each in predictions])
+        return np.array([[self._rate(np.arange(each.shape[0]), each)] for each in predictions])
 
     def _rate(self, rows: NDArray[np.intp], predicted: Array) -> float:
         """Score predictions of some rows, mean over the outputs."""
         problem = self._problem()
         queries = None if problem.queries is None else problem.queries[rows]
-        outputs = zip(problem.y[rows].T, np.reshape(predicted, (len(rows), -1)).T, strict=True)
+        outputs = zip(problem.y[rows].T, np.reshape(to_host(predicted), (len(rows), -1)).T, strict=True)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UndefinedQueryWarning)  # for every fold and alpha the same
@@ -204,7 +205,7 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
                 raise ValueError("leave-pair-out compares pairs: it has no scoring but their concordance.")
             return np.asarray(np.mean(self._leave_pair_out_concordances(self.alphas_), axis=1))[:, None]
         if strategy == "leave-query-out":
-            return self._rate_all(self._leave_query_out(self.alphas_))
+            return self._rate_all(to_host(self._leave_query_out(self.alphas_)))
         return super()._score(folds)
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:

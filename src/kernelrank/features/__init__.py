@@ -1,6 +1,6 @@
 """Features that stand for a kernel."""
 
-from kernelrank.features._nystrom import whitening
+from kernelrank.features._nystrom import orthonormal, whitening
 from kernelrank.features._nystrom_map import NystromMap
 
-__all__ = ["NystromMap", "whitening"]
+__all__ = ["NystromMap", "orthonormal", "whitening"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
-from numpy.typing import NDArray
+from array_api_compat import array_namespace
 
-Array = NDArray[np.float64]
+from kernelrank._arrays import Array, eigh, svd
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -18,6 +17,15 @@ def whitening(K: Array) -> Array:
     a linear model w of them is the function with the coefficients T w, and ``||w||`` is its norm. Directions that are
     zero but for rounding are left out.
     """
-    values, vectors = scipy.linalg.eigh(K, check_finite=False)
-    kept = values > len(K) * _EPS * np.max(values, initial=0.0)
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
+    values, vectors = eigh(K)
+    xp, n = array_namespace(K), K.shape[0]
+    # They ascend: those that are kept are the last ones, and the largest the very last.
+    first = n - int(xp.count_nonzero(values > n * _EPS * float(values[-1])))
+    return vectors[:, first:] / xp.sqrt(values[first:])
+
+
+def orthonormal(columns: Array) -> Array:
+    """Find an orthonormal basis of what the columns of a matrix span, but for rounding."""
+    singular, vectors, _ = svd(columns)
+    rounding = max(columns.shape) * _EPS * float(singular[0])
+    return vectors[:, : int(array_namespace(columns).count_nonzero(singular > rounding))]

@@ -7,17 +7,19 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-Matrix = NDArray[np.float64]
+from kernelrank._arrays import Array
+
+Matrix = Array
 
 
 class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
     """A symmetric, positive semidefinite function of two rows.
 
     A subclass says how to compute the matrix of rows against rows; parameters are those of its
-    constructor, as for any estimator of scikit-learn.
+    constructor, as for any estimator of scikit-learn. With scikit-learn's ``array_api_dispatch``, the matrix is of the
+    array library of its rows, and on their device.
     """
 
     __array_ufunc__ = None  # so that NumPy's numbers leave the multiplication to us
@@ -38,7 +40,7 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         """
 
     @abstractmethod
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Array:
         """Compute ``k(X[i], X[i])`` for all i.
 
         Parameters
@@ -110,7 +112,7 @@ class Sum(_Pair):
         matrix += self.right(X, Y)
         return matrix
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
         return self.left.diagonal(X) + self.right.diagonal(X)
 
@@ -136,7 +138,7 @@ class Product(_Pair):
         matrix *= self.right(X, Y)
         return matrix
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
         return self.left.diagonal(X) * self.right.diagonal(X)
 
@@ -171,7 +173,7 @@ class Scaled(Kernel):
         matrix *= self._checked_factor()
         return matrix
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
         return self._checked_factor() * self.kernel.diagonal(X)
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from array_api_compat import array_namespace, device
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array
 
+from kernelrank._arrays import accepted_namespace, copied, is_foreign, place
 from kernelrank.kernels._base import Kernel, Matrix
 from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial
 
@@ -72,9 +73,14 @@ class NamedKernel(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
+        if is_foreign(X) and accepted_namespace(X) is not np:
+            raise ValueError(
+                f"kernel={self.name!r} is for NumPy arrays, got {place(X)}: use a kernel of kernelrank.kernels, or a"
+                " function."
+            )
         return np.array(pairwise_kernels(X, Y, metric=self.name), dtype=np.float64)
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Matrix:
         """Compute its diagonal, row by row."""
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
         return np.array([self(X[k : k + 1])[0, 0] for k in range(X.shape[0])])
@@ -103,16 +109,21 @@ class FunctionKernel(Kernel):
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
         other = X if Y is None else Y
-        matrix = np.array(self.function(X, other), dtype=np.float64)
+        found, xp = self.function(X, other), accepted_namespace(X)
+        if xp is np:
+            matrix = np.array(found, dtype=np.float64)
+        else:
+            matrix = xp.asarray(found, dtype=xp.float64, device=device(X), copy=True)
         if matrix.shape != (X.shape[0], other.shape[0]):
             raise ValueError(
                 f"The kernel function must return an array of shape {(X.shape[0], other.shape[0])}, got {matrix.shape}."
             )
         return matrix
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Matrix:
         """Compute its diagonal, row by row."""
-        return np.array([self(X[k : k + 1])[0, 0] for k in range(X.shape[0])])
+        rows = [self(X[k : k + 1, :])[0, :] for k in range(X.shape[0])]
+        return array_namespace(*rows).concat(rows)
 
 
 class Precomputed(Kernel):
@@ -124,8 +135,9 @@ class Precomputed(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Return the matrix."""
-        return np.array(check_array(X, dtype=np.float64, input_name="X"))
+        return copied(check_array(X, dtype=accepted_namespace(X).float64, input_name="X"))
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Matrix:
         """Return its diagonal."""
-        return np.diagonal(self(X)).copy()
+        matrix = self(X)
+        return copied(array_namespace(matrix).linalg.diagonal(matrix))

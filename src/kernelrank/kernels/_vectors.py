@@ -7,12 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from array_api_compat import array_namespace
 from sklearn.utils import check_array
 
+from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, row_blocks
 from kernelrank.kernels._base import Kernel, Matrix
-
-_ROWS_AT_ONCE = 64
 
 
 class Linear(Kernel):
@@ -30,7 +29,7 @@ class Linear(Kernel):
         X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
         return _inner_products(X, Y)
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
         return _squared_norms(_check_rows(X))
 
@@ -64,18 +63,18 @@ class Polynomial(Kernel):
         X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
         return self._of_products(_inner_products(X, Y))
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
         return self._of_products(_squared_norms(_check_rows(X)))
 
-    def _of_products(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _of_products(self, products: Array) -> Array:
         if not isinstance(self.degree, Integral) or self.degree < 1:
             raise ValueError(f"degree must be a positive whole number, got {self.degree!r}.")
         if not 0 <= self.coef0 < np.inf:
             raise ValueError(f"coef0 must not be negative, or it is no kernel; got {self.coef0!r}.")
         products *= _check_gamma(self.gamma)
         products += self.coef0
-        return np.asarray(products**self.degree, dtype=np.float64)
+        return products ** int(self.degree)
 
 
 class Gaussian(Kernel):
@@ -111,7 +110,7 @@ class Gaussian(Kernel):
             mean = X.mean()
             variance = float(X.multiply(X).mean() - mean * mean)
         else:
-            variance = float(X.var())
+            variance = float(array_namespace(X).var(X))
         return Gaussian(1.0 / (X.shape[1] * variance) if variance > 0 else 1.0)
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
@@ -121,28 +120,26 @@ class Gaussian(Kernel):
         gamma = _check_gamma(self.gamma)
         X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
         if not (sp.issparse(X) or sp.issparse(Y)):
-            centre = (X if Y is None else Y).mean(axis=0)
+            centre = array_namespace(X).mean(X if Y is None else Y, axis=0)
             X, Y = X - centre, None if Y is None else Y - centre
         matrix = _inner_products(X, Y)
-        norms, others = _squared_norms(X), _squared_norms(X if Y is None else Y)
-        for start in range(0, len(matrix), _ROWS_AT_ONCE):  # in the cache, and without another matrix
-            rows = matrix[start : start + _ROWS_AT_ONCE]
-            rows *= -2.0
-            rows += norms[start : start + _ROWS_AT_ONCE, None] + others  # this sum first: it is symmetric
-            np.maximum(rows, 0.0, out=rows)
-            rows *= -gamma
-            np.exp(rows, out=rows)
-        if Y is None:
-            np.fill_diagonal(matrix, 1.0)
-        return matrix
+        norms, others = gamma * _squared_norms(X), gamma * _squared_norms(X if Y is None else Y)
+        xp = array_namespace(matrix)
+        for some in row_blocks(matrix):  # in the cache, and without another matrix
+            rows = matrix[some, :]
+            rows *= 2.0 * gamma
+            rows -= norms[some, None] + others  # this sum first: it is symmetric
+            matrix[some, :] = xp.exp(xp.minimum(rows, 0.0))
+        return fill_diagonal(matrix, 1.0) if Y is None else matrix
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> Array:
         """Compute its diagonal, all ones."""
-        return np.ones(_check_rows(X).shape[0])
+        norms = _squared_norms(_check_rows(X))
+        return array_namespace(norms).ones_like(norms)
 
 
 def _check_rows(X: Any) -> Any:
-    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    return check_array(X, accept_sparse="csr", dtype=accepted_namespace(X).float64, input_name="X")
 
 
 def _check_gamma(gamma: Any) -> float:
@@ -154,10 +151,10 @@ def _check_gamma(gamma: Any) -> float:
 def _inner_products(X: Any, Y: Any) -> Matrix:
     # Of an array with its own transpose, BLAS computes one half and NumPy mirrors it: exactly symmetric.
     product = X @ (X if Y is None else Y).T
-    return np.asarray(product.toarray() if sp.issparse(product) else product)
+    return product.toarray() if sp.issparse(product) else product
 
 
-def _squared_norms(X: Any) -> NDArray[np.float64]:
+def _squared_norms(X: Any) -> Array:
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))
+    return array_namespace(X).vecdot(X, X)

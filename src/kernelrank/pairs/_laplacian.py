@@ -13,19 +13,15 @@ has orthonormal rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.integer[Any]]
+from kernelrank._arrays import Array, Codes, GroupSums, copied, like, merge, row_blocks, take, take_both
 
-_ROWS_AT_ONCE = 32
+Vector = NDArray[np.float64]
 
 
 class Contrasts:
@@ -40,7 +36,7 @@ class Contrasts:
         in a whole group, so must be what is split.
     """
 
-    def __init__(self, groups: Codes, lengths: Array) -> None:
+    def __init__(self, groups: Codes, lengths: Vector) -> None:
         self.order = np.argsort(groups, kind="stable")
         self._in_order = bool((self.order[1:] > self.order[:-1]).all())
         self._groups = groups[self.order]
@@ -52,6 +48,7 @@ class Contrasts:
         self._vector = unit
         self._vector[self._starts] += 1.0
         self._scale = 1.0 / self._vector[self._starts]
+        self._sums = GroupSums(self._groups, self._vector)
         inside = np.ones(len(groups), dtype=bool)
         inside[self._starts] = False
         self._inside = np.flatnonzero(inside)
@@ -59,50 +56,50 @@ class Contrasts:
 
     def split(self, x: Array) -> tuple[Array, Array]:
         """Return the contrasts, and the part along `lengths`, one a group."""
-        y = self._reflect(x[self.order])
-        return y[self._inside], -y[self._starts]
+        y = self._reflect(take(x, self.order))
+        return take(y, self._inside), -take(y, self._starts)
 
     def join(self, contrasts: Array, along: Array | None = None) -> Array:
         """Return what `split` takes apart; without a second part it is zero."""
-        y = np.zeros((len(self.order), *contrasts.shape[1:]))
-        y[self._inside] = contrasts
-        if along is not None:
-            y[self._starts] = -along
-        y = self._reflect(y)
-        if self._in_order:
-            return y
-        x = np.empty_like(y)
-        x[self.order] = y
-        return x
+        xp = array_namespace(contrasts)
+        if along is None:
+            along = xp.zeros((len(self._starts), *contrasts.shape[1:]), dtype=xp.float64, device=device(contrasts))
+        y = self._reflect(merge([-along, contrasts], [self._starts, self._inside]))
+        return y if self._in_order else merge([y], [self.order])
 
     def split_both(self, matrix: Array) -> tuple[Array, Array, Array]:
         """Split rows and columns of a symmetric matrix: contrasts with contrasts, with the rest, the rest with it."""
-        K = matrix if self._in_order else matrix[np.ix_(self.order, self.order)]
+        xp = array_namespace(matrix)
+        K = matrix if self._in_order else take_both(matrix, self.order, self.order)
         inside, first = self._inside, self._starts
+        V, vector = self._reflection(K), like(self._vector, K)
         if len(first) == 1:
-            columns = np.stack([self._vector, self._reflection(K)[:, 0]])
-            contrasts = np.empty((len(inside), len(inside)))
-            for rows in _blocks(len(inside)):
+            left, right = xp.stack([vector, V[:, 0]], axis=1), xp.stack([V[:, 0], vector])
+            contrasts = xp.empty((len(inside), len(inside)), dtype=xp.float64, device=device(K))
+            for rows in row_blocks(contrasts):
                 ours = slice(rows.start + 1, rows.stop + 1)
-                np.subtract(K[ours, 1:], columns[:, ours].T @ columns[::-1, 1:], out=contrasts[rows])
-            edge = K[0] - columns[:, 0] @ columns[::-1]
+                contrasts[rows, :] = K[ours, 1:] - left[ours, :] @ right[:, 1:]
+            edge = K[0, :] - left[0, :] @ right
             return contrasts, -edge[1:, None], edge[:1, None]
-        V = self._reflection(K)
-        reflected = np.empty_like(K)
-        for rows in _blocks(len(K)):
-            np.multiply(V[rows][:, self._groups], self._vector, out=reflected[rows])
-            reflected[rows] += self._vector[rows, None] * V.T[self._groups[rows]]
-            np.subtract(K[rows], reflected[rows], out=reflected[rows])
-        return reflected[np.ix_(inside, inside)], -reflected[np.ix_(inside, first)], reflected[np.ix_(first, first)]
+        reflected = xp.empty_like(K)
+        for rows in row_blocks(K):
+            reflected[rows, :] = K[rows, :] - take(V[rows, :], self._groups, axis=1) * vector
+            reflected[rows, :] -= vector[rows, None] * take(V.T, self._groups[rows])
+        return (
+            take_both(reflected, inside, inside),
+            -take_both(reflected, inside, first),
+            take_both(reflected, first, first),
+        )
 
     def _reflection(self, K: Array) -> Array:
         """Find V of ``H K H = K - U V' - V U'``, for the reflections H = I - U S U'; one column a group."""
-        KU = (K @ self._vector)[:, None] if len(self._scale) == 1 else np.ascontiguousarray((self._sums @ K).T)
-        KU *= self._scale
-        core = (self._sums @ KU) * self._scale[:, None]
-        return np.asarray(KU - self._vector[:, None] * (core / 2)[self._groups])
+        vector, scale = like(self._vector, K)[:, None], like(self._scale, K)
+        KU = K @ vector if len(self._scale) == 1 else copied(self._sums(K).T)
+        KU *= scale
+        core = self._sums(KU) * scale[:, None]
+        return KU - vector * take(core / 2, self._groups)
 
-    def diagonal(self, strengths: Array, along: Array | None) -> Array:
+    def diagonal(self, strengths: Vector, along: Vector | None) -> Vector:
         """Diagonal of the matrix with these eigenvalues: one a contrast, the same in a group; `along` for the rest."""
         of_group = np.zeros(len(self.norms))
         of_group[self.groups] = strengths
@@ -121,17 +118,12 @@ class Contrasts:
         if y.ndim == 1:
             y -= self._vector * (self._scale * np.add.reduceat(self._vector * y, self._starts))[self._groups]
             return y
-        inner = self._sums @ y
-        inner *= self._scale[:, None]
-        for rows in _blocks(len(y)):
-            y[rows] -= self._vector[rows, None] * inner[self._groups[rows]]
+        vector = like(self._vector, y)[:, None]
+        inner = self._sums(y)
+        inner *= like(self._scale, y)[:, None]
+        for rows in row_blocks(y):
+            y[rows, :] -= vector[rows, :] * take(inner, self._groups[rows])
         return y
-
-    @cached_property
-    def _sums(self) -> sp.csr_array:
-        """What multiplies with the vectors of the reflections, and adds up in each group."""
-        ends = np.append(self._starts, len(self._groups))
-        return sp.csr_array((self._vector, np.arange(len(self._groups)), ends))
 
 
 @dataclass(frozen=True)
@@ -149,33 +141,33 @@ class PairLaplacian:
         Inside queries; or inside classes, and then between the means of classes of a query.
     """
 
-    strengths: Array
+    strengths: Vector
     queries: Codes
     n_rows: int
     levels: tuple[Contrasts, ...]
-    _root_weights: Array
+    _root_weights: Vector
     _kept: NDArray[np.intp]
 
     def project(self, V: Array) -> Array:
         """P V, for a vector or the columns of a matrix: O(m) each."""
-        parts, along = [], V * self._root_weights[(slice(None), *(None,) * (V.ndim - 1))]
+        parts, along = [], V * _column(self._root_weights, V)
         for level in self.levels:
             contrasts, along = level.split(along)
             parts.append(contrasts)
-        return np.concatenate(parts)[self._kept]
+        found = parts[0] if len(parts) == 1 else array_namespace(V).concat(parts)
+        return found if len(self._kept) == found.shape[0] else take(found, self._kept)
 
     def lift(self, C: Array) -> Array:
         """P' C, for a vector or the columns of a matrix: O(m) each."""
-        ends = np.cumsum([len(level.groups) for level in self.levels])
-        if len(self._kept) < ends[-1]:
-            full = np.zeros((ends[-1], *C.shape[1:]))
-            full[self._kept] = C
-            C = full
+        xp, sizes = array_namespace(C), [len(level.groups) for level in self.levels]
+        if len(self._kept) < sum(sizes):
+            numbers = np.full(sum(sizes), len(self._kept))
+            numbers[self._kept] = np.arange(len(self._kept))
+            C = take(xp.concat([C, xp.zeros((1, *C.shape[1:]), dtype=xp.float64, device=device(C))]), numbers)
         along: Array | None = None
-        for level, part in reversed(list(zip(self.levels, np.split(C, ends[:-1]), strict=True))):
-            along = level.join(part, along)
-        assert along is not None
-        along *= self._root_weights[(slice(None), *(None,) * (C.ndim - 1))]
+        for level, end, size in reversed(list(zip(self.levels, np.cumsum(sizes), sizes, strict=True))):
+            along = level.join(C[int(end) - size : int(end), ...], along)
+        along *= _column(self._root_weights, C)
         return along
 
     def only(self, contrasts: NDArray[np.bool_]) -> PairLaplacian:
@@ -188,7 +180,7 @@ class PairLaplacian:
     def invert(self, C: Array) -> Array:
         """Find rows with P V = C; zero where a row weighs nothing."""
         weights = self._root_weights**2
-        return self.lift(C) / np.where(weights > 0, weights, 1.0)[(slice(None), *(None,) * (C.ndim - 1))]
+        return self.lift(C) / _column(np.where(weights > 0, weights, 1.0), C)
 
     @property
     def tells_differences(self) -> bool:
@@ -199,48 +191,52 @@ class PairLaplacian:
     def project_both(self, K: Array) -> Array:
         """P K P' for a symmetric matrix: O(m^2)."""
         if (self._root_weights != 1).any():
-            K = K.copy()
+            K = copied(K)
             scale_both(K, self._root_weights)
         if len(self.levels) == 1:
             return _select(self.levels[0].split_both(K)[0], self._kept)
-        inside, between = self.levels
+        xp, (inside, between) = array_namespace(K), self.levels
         contrasts, mixed, along = inside.split_both(K)
         far, _, _ = between.split_both(along)
-        cross, _ = between.split(np.ascontiguousarray(mixed.T))
-        return _select(np.block([[contrasts, cross.T], [cross, far]]), self._kept)
+        cross, _ = between.split(mixed.T)
+        n, all_of_them = contrasts.shape[0], contrasts.shape[0] + far.shape[0]
+        found = xp.empty((all_of_them, all_of_them), dtype=xp.float64, device=device(K))
+        found[:n, :n], found[:n, n:], found[n:, :n], found[n:, n:] = contrasts, cross.T, cross, far
+        return _select(found, self._kept)
 
-    def diagonal(self, strengths: Array) -> Array:
+    def diagonal(self, strengths: Vector) -> Vector:
         """Diagonal of ``P' diag(strengths) P``, for strengths that are the same in a query and class."""
         full = np.zeros(sum(len(level.groups) for level in self.levels))
         full[self._kept] = strengths
         ends = np.cumsum([len(level.groups) for level in self.levels])
-        along: Array | None = None
+        along: Vector | None = None
         for level, part in reversed(list(zip(self.levels, np.split(full, ends[:-1]), strict=True))):
             along = level.diagonal(part, along)
         assert along is not None
         return along * self._root_weights**2
 
 
-def scale_both(K: Array, factors: Array) -> None:
+def scale_both(K: Array, factors: Vector) -> None:
     """Multiply rows and columns of a matrix, in one pass."""
     if (factors == factors[:1]).all():
-        K *= factors[:1] ** 2
+        K *= float(factors[0]) ** 2
         return
-    for rows in _blocks(len(K)):
-        K[rows] *= factors[rows, None] * factors
+    scale = like(factors, K)
+    for rows in row_blocks(K):
+        K[rows, :] *= scale[rows, None] * scale
 
 
 def _select(K: Array, kept: NDArray[np.intp]) -> Array:
     """Rows and columns of a matrix; a copy only if they are not all of them."""
-    return K if len(kept) == len(K) else K[np.ix_(kept, kept)]
+    return K if len(kept) == K.shape[0] else take_both(K, kept, kept)
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, _ROWS_AT_ONCE):
-        yield slice(start, min(n, start + _ROWS_AT_ONCE))
+def _column(values: Vector, x: Array) -> Array:
+    """Factors of the rows of x, a vector or a matrix."""
+    return like(values, x)[(slice(None), *(None,) * (x.ndim - 1))]
 
 
-def all_pairs(queries: Codes, weights: Array) -> PairLaplacian:
+def all_pairs(queries: Codes, weights: Vector) -> PairLaplacian:
     """Laplacian of all pairs inside queries; a pair weighs the product of its rows' weights.
 
     Parameters
@@ -253,7 +249,7 @@ def all_pairs(queries: Codes, weights: Array) -> PairLaplacian:
     return _keep_positive((level.norms**2)[level.groups], level.groups, np.sqrt(weights), (level,))
 
 
-def pairs_without_ties(queries: Codes, utilities: Array, weights: Array) -> PairLaplacian:
+def pairs_without_ties(queries: Codes, utilities: Vector, weights: Vector) -> PairLaplacian:
     """Laplacian of the pairs of different utilities inside queries.
 
     Parameters
@@ -275,7 +271,7 @@ def pairs_without_ties(queries: Codes, utilities: Array, weights: Array) -> Pair
 
 
 def _keep_positive(
-    strengths: Array, queries: Codes, root_weights: Array, levels: tuple[Contrasts, ...]
+    strengths: Vector, queries: Codes, root_weights: Vector, levels: tuple[Contrasts, ...]
 ) -> PairLaplacian:
     # A query of a single class has strength zero, or what rounding makes of it.
     largest = np.zeros(int(queries.max(initial=0)) + 1)

@@ -21,14 +21,16 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from kernelrank._arrays import Array, is_foreign, like, slices, take, to_host
 from kernelrank._core import HeldOutRows, count_held_out, predict_held_out
 from kernelrank._memory import require_memory
 from kernelrank._threads import resolve_threads
+from kernelrank.solvers._pairs_plainly import PlainPairs
 from kernelrank.solvers._ridge import Spectrum
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
@@ -44,7 +46,7 @@ class PairCounts(NamedTuple):
     pairs: Counts
 
     @property
-    def concordance(self) -> Array:
+    def concordance(self) -> NDArray[np.float64]:
         """Share of the pairs that are in the right order; NaN if there are none."""
         unknown = np.full(len(self.pairs), np.nan)
         return np.asarray(np.divide(self.halves, 2 * self.pairs, out=unknown, where=self.pairs > 0))
@@ -77,34 +79,39 @@ class OneRanking:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.y)
+        return int(self.y.shape[0])
 
     def predict(self, rows: Rows, alpha: float) -> Array:
         """Predict some rows, all of them held out."""
         alpha = self._refit_alpha(alpha, len(rows))
-        residuals = self._residuals(alpha)[rows]
-        if not self.complete and len(rows) > len(self.spectrum.values):
-            return np.asarray(self.y[rows] - self._solve_by_vectors(rows, alpha, residuals))
-        return self.y[rows] - _solve(self._matrix(rows, alpha), residuals)
+        residuals = take(self._residuals(alpha), rows)
+        if not self.complete and len(rows) > self.spectrum.values.shape[0]:
+            return take(self.y, rows) - self._solve_by_vectors(rows, alpha, residuals)
+        if len(rows):
+            residuals = array_namespace(residuals).linalg.solve(self._matrix(rows, alpha), residuals)
+        return take(self.y, rows) - residuals
 
     def _solve_by_vectors(self, rows: Rows, alpha: float, residuals: Array) -> Array:
         """Solve with I - A of many rows, in the space of the few eigenvectors and the constants."""
-        constant = np.full((len(rows), 1), np.sqrt(-self._shift))
-        vectors, factors = np.hstack([self.spectrum.vectors[rows], constant]), np.append(-self._factors(alpha), 1.0)
-        matrix = np.eye(len(factors)) - factors[:, None] * (vectors.T @ vectors)
-        return np.asarray(residuals + vectors @ np.linalg.solve(matrix, factors[:, None] * (vectors.T @ residuals)))
+        xp = array_namespace(residuals)
+        constant = like(np.full((len(rows), 1), np.sqrt(-self._shift)), residuals)
+        vectors = xp.concat([take(self.spectrum.vectors, rows), constant], axis=1)
+        factors = xp.concat([-self._factors(alpha), like(np.ones(1), residuals)])[:, None]
+        identity = xp.eye(factors.shape[0], dtype=xp.float64, device=device(residuals))
+        inner = xp.linalg.solve(identity - factors * (vectors.T @ vectors), factors * (vectors.T @ residuals))
+        return residuals + vectors @ inner
 
     def each_row(self, alpha: float) -> Array:
         """Predict every row, held out alone."""
         alpha = self._refit_alpha(alpha, 1)
-        return np.asarray(self.y - self._residuals(alpha) / self._diagonal(alpha)[:, None])
+        return self.y - self._residuals(alpha) / self._diagonal(alpha)[:, None]
 
     def pairs(self, pairs: Rows, alpha: float) -> Array:
         """Predict both rows of each pair, the two of them held out; shape (n_pairs, 2, p)."""
         alpha = self._refit_alpha(alpha, 2)
         residuals, diagonal, between = self._residuals(alpha), self._diagonal(alpha), self._between(pairs, alpha)
         first, second = pairs.T
-        return np.stack(
+        return array_namespace(self.y).stack(
             [
                 self._pair(first, second, residuals, diagonal, between),
                 self._pair(second, first, residuals, diagonal, between),
@@ -117,6 +124,10 @@ class OneRanking:
 
         A row with itself means nothing: it is NaN. With `rows` or `columns`, only these of F.
         """
+        if is_foreign(self.y):
+            assert rows is None
+            assert columns is None
+            return self._plain_pairs(self._refit_alpha(alpha, 2)).predict()
         shape = (self.y.shape[1], *(self.n_rows if some is None else len(some) for some in (rows, columns)))
         require_memory(
             8 * math.prod(shape),
@@ -141,14 +152,29 @@ class OneRanking:
         """
         found = PairCounts(*np.zeros((2, self.y.shape[1]), np.int64))
         alpha = self._refit_alpha(alpha, 2)
-        tolerances = _ROUNDING * np.sqrt(self.n_rows) * np.abs(self._residuals(alpha)).max(axis=0)
+        tolerances = _ROUNDING * np.sqrt(self.n_rows) * np.abs(to_host(self._residuals(alpha))).max(axis=0)
+        if is_foreign(self.y):
+            assert rows is None
+            assert columns is None
+            return PairCounts(*self._plain_pairs(alpha).count(tolerances))
         for block in self._blocks(alpha, rows, columns):
             count_held_out(halves=found.halves, pairs=found.pairs, tolerances=tolerances, **block)
         return found
 
-    def concordance(self, alpha: float) -> Array:
+    def concordance(self, alpha: float) -> NDArray[np.float64]:
         """Share of the pairs with different targets that are in the right order when held out; ties count half."""
         return self.count_pairs(alpha).concordance
+
+    def _plain_pairs(self, alpha: float) -> PlainPairs:
+        """Return all pairs, for arrays that compiled code does not take."""
+        return PlainPairs(
+            self.spectrum.vectors,
+            self._factors(alpha),
+            self._shift,
+            self._diagonal(alpha),
+            self._residuals(alpha),
+            self.y,
+        )
 
     def _blocks(self, alpha: float, rows: Rows | None, columns: Rows | None) -> Iterator[dict[str, Any]]:
         """Yield a few rows of I - A at a time, as the compiled functions take them; of all pairs, one half.
@@ -167,7 +193,7 @@ class OneRanking:
         upper = rows is None and columns is None
         size = min(_BLOCK_ROWS, max(1, _BLOCK_ELEMENTS // max(1, len(right))))
         memory, n_threads = np.empty(size * len(right)), resolve_threads(self.n_jobs)
-        for part in _slices(len(left), size):
+        for part in slices(len(left), size):
             others = right[part.start :] if upper else right
             shape = (part.stop - part.start, len(others))
             between = memory[: shape[0] * shape[1]].reshape(shape)
@@ -176,17 +202,19 @@ class OneRanking:
 
     def _between(self, pairs: Rows, alpha: float) -> Array:
         """I - A of given pairs of rows."""
-        vectors, factors = self.spectrum.vectors, self._factors(alpha)
-        found = np.empty(len(pairs))
-        for part in _slices(len(pairs), _BLOCK_ELEMENTS // max(1, len(factors))):
-            first, second = pairs[part].T
-            found[part] = np.einsum("kr,r,kr->k", vectors[first], factors, vectors[second])
-        return found + self._shift
+        xp, vectors, factors = array_namespace(self.y), self.spectrum.vectors, self._factors(alpha)
+        parts = [np.empty((0, 2), np.intp), *(pairs[part] for part in self._slices(len(pairs)))]
+        found = []
+        for part in parts:
+            scaled = take(vectors, part[:, 0])
+            scaled *= factors
+            found.append(xp.vecdot(scaled, take(vectors, part[:, 1])))
+        return xp.concat(found) + self._shift
 
     def _pair(self, i: Rows, j: Rows, residuals: Array, diagonal: Array, between: Array) -> Array:
-        determinant = diagonal[i] * diagonal[j] - between**2
-        e = diagonal[j][:, None] * residuals[i] - between[:, None] * residuals[j]
-        return np.asarray(self.y[i] - e / determinant[:, None])
+        d_i, d_j = take(diagonal, i), take(diagonal, j)
+        e = d_j[:, None] * take(residuals, i) - between[:, None] * take(residuals, j)
+        return take(self.y, i) - e / (d_i * d_j - between**2)[:, None]
 
     def _refit_alpha(self, alpha: float, n_held_out: int) -> float:
         return alpha * (1 - n_held_out / self.n_rows) if self.averaged else alpha
@@ -202,37 +230,32 @@ class OneRanking:
 
     def _matrix(self, rows: Rows, alpha: float) -> Array:
         """I - A, of some rows and columns."""
-        vectors = self.spectrum.vectors[rows]
+        vectors = take(self.spectrum.vectors, rows)
         block = (vectors * self._factors(alpha)) @ vectors.T + self._shift
-        if not self.complete:
-            block[np.diag_indices(len(rows))] += 1.0
-        return np.asarray(block)
+        if self.complete:
+            return block
+        xp = array_namespace(block)
+        return block + xp.eye(len(rows), dtype=xp.float64, device=device(block))
 
     def _diagonal(self, alpha: float) -> Array:
         factors, vectors = self._factors(alpha), self.spectrum.vectors
-        parts = _slices(self.n_rows, _BLOCK_ELEMENTS // max(1, len(factors)))
-        diagonal = np.concatenate([vectors[part] ** 2 @ factors for part in parts])
+        parts = [vectors[part, :] ** 2 @ factors for part in self._slices(self.n_rows)]
+        diagonal = array_namespace(vectors).concat(parts)
         return diagonal if self.complete else diagonal + (1.0 + self._shift)
+
+    def _slices(self, n: int) -> Iterator[slice]:
+        """Split n rows of the vectors into blocks."""
+        return slices(n, _BLOCK_ELEMENTS // max(1, self.spectrum.vectors.shape[1]))
 
     def _residuals(self, alpha: float) -> Array:
         """(I - A) y."""
         residuals = self.spectrum.vectors @ (self._factors(alpha)[:, None] * self._along)
-        return np.asarray(residuals if self.complete else residuals + self._centred)
+        return residuals if self.complete else residuals + self._centred
 
     @cached_property
     def _along(self) -> Array:
-        return np.asarray(self.spectrum.vectors.T @ self._centred)
+        return self.spectrum.vectors.T @ self._centred
 
     @cached_property
     def _centred(self) -> Array:
-        return np.asarray(self.y - self.y.mean(axis=0))
-
-
-def _slices(n: int, size: int) -> Iterator[slice]:
-    for start in range(0, n, max(1, size)):
-        yield slice(start, min(n, start + max(1, size)))
-
-
-def _solve(matrix: Array, right: Array) -> Array:
-    """Solve with a symmetric, positive definite matrix."""
-    return np.asarray(np.linalg.solve(matrix, right)) if len(right) else right
+        return self.y - array_namespace(self.y).mean(self.y, axis=0)

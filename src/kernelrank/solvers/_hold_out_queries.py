@@ -17,17 +17,18 @@ remains.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from kernelrank._arrays import Array, like, slices, take
 from kernelrank.pairs import members
-from kernelrank.solvers._ridge import Spectrum
+from kernelrank.solvers._ridge import Spectrum, largest
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _BLOCK_ELEMENTS = 1 << 22  # of some eigenvectors, times factors for several alphas: 32 MiB
@@ -57,7 +58,7 @@ class HeldOutQueries:
     of_row: NDArray[np.integer]
     images: Array
 
-    def every_query(self, alphas: Array) -> Array:
+    def every_query(self, alphas: NDArray[np.float64]) -> Array:
         """Predict the rows of every query without it, at the alpha of its refit.
 
         Parameters
@@ -68,10 +69,11 @@ class HeldOutQueries:
         -------
         ndarray of shape (n_alphas, m, p)
         """
-        predictions = np.empty((len(alphas), len(self.images), self.u.shape[1]))
-        for query, rows in enumerate(self._rows):
-            predictions[:, rows] = self._predict(rows, self._contrasts[query], alphas[:, query])
-        return predictions
+        found = [
+            self._predict(rows, contrasts, alphas[:, query])
+            for query, (rows, contrasts) in enumerate(zip(self._rows, self._contrasts, strict=True))
+        ]
+        return take(self._xp.concat(found, axis=1), np.argsort(np.concatenate(self._rows)), axis=1)
 
     def predict(self, rows: Rows, contrasts: Rows, alpha: float, left: tuple[Array, Array] | None = None) -> Array:
         """Predict rows, at the alpha of the refit; shape (len(rows), p).
@@ -85,64 +87,72 @@ class HeldOutQueries:
         left : tuple of Q and t, optional
             What is left of these queries; nothing by default.
         """
-        return np.asarray(self._predict(rows, contrasts, np.array([alpha]), left)[0])
+        return self._predict(rows, contrasts, np.array([alpha]), left)[0, ...]
 
     def contrasts_of(self, queries: NDArray[np.integer]) -> Rows:
         """Contrasts of some queries."""
         return np.concatenate([np.empty(0, np.intp), *(self._contrasts[query] for query in queries)])
 
-    def _predict(self, rows: Rows, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None = None) -> Array:
-        images, blocks = _take(self.images, rows), self._split(alphas, len(contrasts))
-        return np.concatenate([_multiply(images, self._coefficients(contrasts, some, left)) for some in blocks])
-
-    def _split(self, alphas: Array, n_contrasts: int) -> Iterator[Array]:
-        size = max(1, _BLOCK_ELEMENTS // max(1, n_contrasts * len(self.spectrum.values)))
-        for start in range(0, len(alphas), size):
-            yield alphas[start : start + size]
+    def _predict(
+        self, rows: Rows, contrasts: Rows, alphas: NDArray[np.float64], left: tuple[Array, Array] | None = None
+    ) -> Array:
+        images, size = _take(self.images, rows), len(contrasts) * self.spectrum.values.shape[0]
+        blocks = [like(alphas[some], self.u) for some in slices(len(alphas), _BLOCK_ELEMENTS // max(1, size))]
+        found = [_multiply(self._xp, images, self._coefficients(contrasts, some, left)) for some in blocks]
+        return found[0] if len(found) == 1 else self._xp.concat(found)
 
     def _coefficients(self, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None) -> Array:
         """Solve for several alphas; shape (r, n_alphas, p)."""
-        values, along = self.spectrum.values, self._along[:, None]
-        vectors, u = _take(self.spectrum.vectors, contrasts), self.u[contrasts]
+        xp, values, along = self._xp, self.spectrum.values, self._along[:, None, :]
+        vectors, u = _take(self.spectrum.vectors, contrasts), take(self.u, contrasts)
         inverse = 1.0 / (values[:, None] + alphas)
         shrunk = values[:, None] * inverse
-        if len(contrasts) > len(values):
+        if len(contrasts) > values.shape[0]:
             gone, right = vectors.T @ vectors, self._along - vectors.T @ u
             if left is not None:
                 new = left[0] @ vectors
                 gone, right = gone - new.T @ new, right + new.T @ left[1]
-            matrix = np.eye(len(values)) - gone * shrunk.T[:, None, :]
-            return np.asarray(inverse[:, :, None] * np.moveaxis(np.linalg.solve(matrix, right[None]), 0, 1))
+            matrix = self._identity(values.shape[0]) - gone * shrunk.T[:, None, :]
+            return inverse[:, :, None] * _swap(xp, xp.linalg.solve(matrix, right[None, ...]))
         if left is not None and self.spectrum.complete:
-            many = len(contrasts) > _SHARE * len(values)
-            if many or np.max(values, initial=0.0) > _WELL * np.min(alphas):
+            many = len(contrasts) > _SHARE * values.shape[0]
+            if many or largest(values) > _WELL * float(xp.min(alphas)):
                 return self._refit(contrasts, alphas, left)
         if self.spectrum.complete:
             rest = alphas * inverse
-            N = _weighted_gram(vectors, rest)
-            g = _multiply(vectors, rest[:, :, None] * along)
+            N = _weighted_gram(xp, vectors, rest)
+            g = _multiply(xp, vectors, rest[:, :, None] * along)
         else:
-            N = np.eye(len(u)) - _weighted_gram(vectors, shrunk)
-            g = u - _multiply(vectors, shrunk[:, :, None] * along)
-        e = np.asarray(np.linalg.solve(N, g), dtype=np.float64)
+            N = self._identity(len(contrasts)) - _weighted_gram(xp, vectors, shrunk)
+            g = u - _multiply(xp, vectors, shrunk[:, :, None] * along)
+        e = xp.linalg.solve(N, g)
         if left is not None:
             Q, t = left
-            spread = np.linalg.solve(N, Q.T[None])
-            c = np.linalg.solve(np.eye(len(Q)) - Q @ Q.T + Q @ spread, t - Q @ (u - e))
-            e -= spread @ c
-        back = _multiply(vectors.T, np.moveaxis(e, 0, 1))
-        return np.asarray(inverse[:, :, None] * (along - np.moveaxis(back, 0, 1)))
+            spread = xp.linalg.solve(N, Q.T[None, ...])
+            c = xp.linalg.solve(self._identity(Q.shape[0]) - Q @ Q.T + Q @ spread, t - Q @ (u - e))
+            e = e - spread @ c
+        back = _multiply(xp, vectors.T, _swap(xp, e))
+        return inverse[:, :, None] * (along - _swap(xp, back))
+
+    def _identity(self, n: int) -> Array:
+        return self._xp.eye(n, dtype=self._xp.float64, device=device(self.u))
+
+    @cached_property
+    def _xp(self) -> Any:
+        return array_namespace(self.u)
 
     def _refit(self, contrasts: Rows, alphas: Array, left: tuple[Array, Array]) -> Array:
         """Solve for what remains, in the coordinates of the eigenvectors: a refit, but for the kernel matrix.
 
         Above, parts of queries err as the square of the condition, if rows recur in other queries; this does not.
         """
-        others = np.setdiff1d(np.arange(len(self.u)), contrasts)
-        A = np.vstack([self.spectrum.vectors[others], left[0] @ self.spectrum.vectors[contrasts]])
-        targets, matrix = np.vstack([self.u[others], left[1]]), (A * self.spectrum.values) @ A.T
-        found = [A.T @ np.linalg.solve(matrix + alpha * np.eye(len(A)), targets) for alpha in alphas]
-        return np.stack(found, axis=1)
+        others = np.setdiff1d(np.arange(self.u.shape[0]), contrasts)
+        xp, vectors = self._xp, self.spectrum.vectors
+        A = xp.concat([take(vectors, others), left[0] @ take(vectors, contrasts)])
+        targets, matrix = xp.concat([take(self.u, others), left[1]]), (A * self.spectrum.values) @ A.T
+        identity = self._identity(A.shape[0])
+        found = [A.T @ xp.linalg.solve(matrix + alphas[k] * identity, targets) for k in range(alphas.shape[0])]
+        return xp.stack(found, axis=1)
 
     @cached_property
     def _contrasts(self) -> list[Rows]:
@@ -160,22 +170,28 @@ class HeldOutQueries:
 def _take(matrix: Array, rows: Rows) -> Array:
     """Rows of a matrix; no copy if they follow each other."""
     in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
-    return matrix[rows[0] : rows[-1] + 1] if in_a_row else matrix[rows]
+    return matrix[int(rows[0]) : int(rows[-1]) + 1, :] if in_a_row else take(matrix, rows)
 
 
-def _multiply(vectors: Array, columns: Array) -> Array:
+def _multiply(xp: Any, vectors: Array, columns: Array) -> Array:
     """Multiply with (r, n_alphas, p) columns, all at once; shape (n_alphas, len(vectors), p)."""
     r, n, p = columns.shape
-    return np.moveaxis((vectors @ columns.reshape(r, n * p)).reshape(len(vectors), n, p), 1, 0)
+    return _swap(xp, xp.reshape(vectors @ xp.reshape(columns, (r, n * p)), (vectors.shape[0], n, p)))
 
 
-def _weighted_gram(vectors: Array, weights: Array) -> Array:
+def _swap(xp: Any, x: Array) -> Array:
+    """Exchange the first two of three axes."""
+    return xp.permute_dims(x, (1, 0, 2))
+
+
+def _weighted_gram(xp: Any, vectors: Array, weights: Array) -> Array:
     """``vectors diag(w) vectors'`` for each column w of the weights; shape (n_weights, t, t)."""
-    t, n = len(vectors), weights.shape[1]
+    t, n = vectors.shape[0], weights.shape[1]
     if t > n:
-        return np.asarray((vectors * weights.T[:, None, :]) @ vectors.T)
+        return (vectors * weights.T[:, None, :]) @ vectors.T
     # Products of rows are shared by the weights: half of the work, and less to write.
     i, j = np.triu_indices(t)
-    gram = np.empty((n, t, t))
-    gram[:, i, j] = gram[:, j, i] = ((vectors[i] * vectors[j]) @ weights).T
-    return gram
+    numbers = np.empty((t, t), np.intp)
+    numbers[i, j] = numbers[j, i] = np.arange(len(i))
+    products = (take(vectors, i) * take(vectors, j)) @ weights
+    return xp.permute_dims(xp.reshape(take(products, numbers.ravel()), (t, t, n)), (2, 0, 1))

@@ -12,9 +12,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from kernelrank._arrays import Array, GroupSums, is_foreign, like, take, to_host
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian, PairLaplacian, scale_both
 from kernelrank.solvers._hold_out import OneRanking
@@ -27,9 +28,9 @@ from kernelrank.solvers._ridge import (
     decompose_kernel,
     solve_features,
     solve_kernel,
+    trace,
 )
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -37,6 +38,8 @@ _EPS = float(np.finfo(np.float64).eps)
 
 class LeastSquares:
     """One problem, for any alpha.
+
+    It is solved in the namespace and on the device of the features, or of the kernel matrix.
 
     Parameters
     ----------
@@ -46,18 +49,18 @@ class LeastSquares:
         Targets of the rows.
     queries : ndarray of shape (m,)
         Query of each row, 0, 1, ...
-    rows : ndarray of shape (m, n), optional
+    rows : array of shape (m, n), optional
         Features, less their means: an offset common to all rows would cost digits.
-    offset : ndarray of shape (n,), optional
+    offset : array of shape (n,), optional
         These means.
-    matrix : ndarray of shape (m, m), optional
+    matrix : array of shape (m, m), optional
         Kernel matrix, instead.
     """
 
     def __init__(
         self,
         loss: PairwiseSquares,
-        y: Array,
+        y: NDArray[np.float64],
         queries: NDArray[np.int32],
         *,
         rows: Array | None = None,
@@ -65,9 +68,9 @@ class LeastSquares:
         matrix: Array | None = None,
     ) -> None:
         self._loss, self._laplacian, self._root, self._queries = loss, loss.laplacian, loss.root, queries
-        self._y = y
-        self._u = loss.root[:, None] * loss.targets
         self._rows, self._offset, self._matrix = rows, offset, matrix
+        self._y, self._column = self._like(y), self._like(loss.root)[:, None]
+        self._u = self._column * self._like(loss.targets)
         # With fewer features than contrasts, features are what is decomposed.
         self._primal = rows is not None and rows.shape[1] <= len(loss.root)
 
@@ -79,7 +82,9 @@ class LeastSquares:
         if "spectrum" in self.__dict__:
             return self._solve_again(alpha)
         if self._primal:
-            if alpha <= MANY * _EPS * float(np.sum(self._features**2)):  # squares would lose what is small
+            if alpha <= MANY * _EPS * float(
+                array_namespace(self._features).sum(self._features**2)
+            ):  # squares would lose what is small
                 return self._solve_again(alpha)
             return solve_features(self._features, self._u, alpha)
         M, noise = self._kernel_of_contrasts(self._root)
@@ -94,9 +99,9 @@ class LeastSquares:
         assert self._matrix is not None
         return self._matrix @ solution
 
-    def path(self, alphas: Array) -> Array:
-        """Find the weights for many alphas, from one decomposition; shape (n_alphas, n or m, p)."""
-        return np.stack([self._solve_again(float(alpha)) for alpha in alphas])
+    def path(self, alphas: NDArray[np.float64]) -> list[Array]:
+        """Find the weights for many alphas, from one decomposition."""
+        return [self._solve_again(float(alpha)) for alpha in alphas]
 
     def _solve_again(self, alpha: float) -> Array:
         if self._primal:
@@ -118,7 +123,7 @@ class LeastSquares:
         if not isinstance(self._laplacian, GraphLaplacian):
             return self
         loss = self._loss.diagonalised(self._queries)
-        return LeastSquares(loss, self._y, self._queries, rows=self._rows, offset=self._offset)
+        return LeastSquares(loss, to_host(self._y), self._queries, rows=self._rows, offset=self._offset)
 
     @cached_property
     def one_ranking(self) -> OneRanking:
@@ -131,6 +136,8 @@ class LeastSquares:
     def without_ties(self) -> WithoutTies:
         """Hold-outs of pairs, where rows of the same utility are not compared."""
         assert isinstance(self._laplacian, PairLaplacian)
+        if is_foreign(self._y):
+            raise ValueError('Pairs are held out of data with ties="drop" by NumPy alone: fit to NumPy arrays.')
         return WithoutTies(*self._kernel_of_contrasts(np.ones_like(self._root)), self._laplacian, self._y)
 
     @cached_property
@@ -144,19 +151,18 @@ class LeastSquares:
         vectors = self.spectrum.vectors
         if self._rows is not None:
             rows = self._rows if self._offset is None else self._rows + self._offset
-            return np.asarray(rows @ (self._features.T @ vectors))
+            return rows @ (self._features.T @ vectors)
         assert self._matrix is not None
         assert not isinstance(self._laplacian, GraphLaplacian)
         if not self._laplacian.tells_differences:
-            return np.asarray((self._root[:, None] * self._laplacian.project(self._matrix)).T @ vectors)
+            return (self._column * self._laplacian.project(self._matrix)).T @ vectors
         # Of contrasts the eigenvectors are known; what is missing is the mean row of each query.
-        sizes = np.bincount(self._queries)
-        means = sp.csr_array((1.0 / sizes[self._queries], (self._queries, np.arange(len(self._queries)))))
-        levels = (self._root[:, None] * self._laplacian.project((means @ self._matrix).T)).T @ vectors
+        means = GroupSums(self._queries, 1.0 / np.bincount(self._queries)[self._queries])
+        levels = (self._column * self._laplacian.project(means(self._matrix).T)).T @ vectors
         images = vectors * self.spectrum.values
-        images /= self._root[:, None]
+        images /= self._column
         images = self._laplacian.lift(images)
-        images += levels[self._queries]
+        images += take(levels, self._queries)
         return images
 
     def predict_without(
@@ -186,39 +192,41 @@ class LeastSquares:
         units[contrasts, np.arange(len(contrasts))] = 1.0 / self._root[contrasts]
         root = np.sqrt(left.weights / self._loss.total)[:, None]
         Q = root * left.laplacian.project(self._laplacian.invert(units)[rest])
-        return holder.predict(held_out, contrasts, alpha, (Q, root * left.targets))
+        return holder.predict(held_out, contrasts, alpha, (self._like(Q), self._like(root * left.targets)))
 
-    def moments(self) -> tuple[Array, Array]:
+    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Z'Z and Z'u, averages over pairs; for features only."""
-        return self._features.T @ self._features, self._features.T @ self._u
+        return to_host(self._features.T @ self._features), to_host(self._features.T @ self._u)
 
-    def mean_row(self, weights: Array) -> Array:
+    def mean_row(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of the rows; for features only."""
         assert self._rows is not None
-        return np.asarray(
-            np.average(self._rows, axis=0, weights=weights) + (0.0 if self._offset is None else self._offset)
-        )
+        mean = self._like(weights / weights.sum()) @ self._rows
+        return np.asarray(to_host(mean if self._offset is None else mean + self._offset))
 
     @cached_property
     def _features(self) -> Array:
         assert self._rows is not None
-        return self._root[:, None] * self._laplacian.project(self._rows)
+        return self._column * self._laplacian.project(self._rows)
 
-    def _kernel_of_contrasts(self, root: Array) -> tuple[Array, float]:
+    def _kernel_of_contrasts(self, root: NDArray[np.float64]) -> tuple[Array, float]:
         """Return M, and up to where its eigenvalues may be rounding: of M, and of the matrix it is made from."""
         if self._rows is not None:
-            Z = root[:, None] * self._laplacian.project(self._rows)
+            Z = self._like(root)[:, None] * self._laplacian.project(self._rows)
             M = Z @ Z.T
-            largest = float(np.trace(M))
+            largest = trace(M)
         else:
             assert self._matrix is not None
             assert not isinstance(self._laplacian, GraphLaplacian)
             M = self._laplacian.project_both(self._matrix)
             scale_both(M, root)
-            largest = float(np.max(root) ** 2 * np.trace(self._matrix))
+            largest = float(np.max(root)) ** 2 * trace(self._matrix)
         return M, _EPS * largest
 
     def _weights(self, dual: Array) -> Array:
         if self._rows is not None:
             return self._features.T @ dual
-        return self._laplacian.lift(self._root[:, None] * dual)
+        return self._laplacian.lift(self._column * dual)
+
+    def _like(self, values: NDArray[np.float64]) -> Array:
+        return like(values, self._matrix if self._rows is None else self._rows)

@@ -69,7 +69,7 @@ class Moments:
         if np.min(np.diagonal(gram), initial=0.0) < -noise:
             raise ValueError(_NOT_LEARNT)
         try:
-            return solve_moments(gram, self.right / self.total, alpha, noise)
+            return np.asarray(solve_moments(gram, self.right / self.total, alpha, noise))
         except np.linalg.LinAlgError:
             raise ValueError(_NOT_LEARNT) from None
 

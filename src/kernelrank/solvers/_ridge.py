@@ -21,10 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
-from numpy.typing import NDArray
+from array_api_compat import array_namespace
 
-Array = NDArray[np.float64]
+from kernelrank._arrays import Array, eigh, solve_shifted, svd
 
 _EPS = float(np.finfo(np.float64).eps)
 MANY = 1e3  # times rounding: what a Cholesky factor needs alpha to be
@@ -62,45 +61,53 @@ class Spectrum:
     def weights(self, alpha: float, u: Array) -> Array:
         """Find w from Z itself: nothing is divided by alpha that is not small as well."""
         assert self.right is not None
-        singular = np.sqrt(self.values)
-        return np.asarray(self.right @ _scale(singular / (self.values + alpha), self.vectors.T @ u))
+        singular = array_namespace(self.values).sqrt(self.values)
+        return self.right @ _scale(singular / (self.values + alpha), self.vectors.T @ u)
 
 
 def decompose_features(Z: Array) -> Spectrum:
     """Find the spectrum of Z Z' from Z, whose singular values keep the digits that squares lose."""
-    vectors, singular, right = scipy.linalg.svd(Z, full_matrices=False, check_finite=False)
-    singular[singular <= max(Z.shape) * _EPS * np.max(singular, initial=0.0)] = 0.0
-    return Spectrum(singular**2, np.ascontiguousarray(vectors), right.T)
+    singular, vectors, right = svd(Z)
+    singular[singular <= max(Z.shape) * _EPS * largest(singular)] = 0.0
+    return Spectrum(singular**2, vectors, right)
 
 
 def decompose_kernel(M: Array, noise: float) -> Spectrum:
     """Find the spectrum of M = Z Z'; eigenvalues up to `noise` are zero."""
-    values, vectors = scipy.linalg.eigh(M, check_finite=False, driver="evd")
+    values, vectors = eigh(M)
     values[values <= noise] = 0.0
-    return Spectrum(values, np.ascontiguousarray(vectors))  # hold-outs take rows of it
+    return Spectrum(values, vectors)
 
 
 def solve_features(Z: Array, u: Array, alpha: float) -> Array:
     """Find w for one alpha, from a Cholesky factor of Z'Z + alpha I."""
-    return solve_kernel(Z.T @ Z, Z.T @ u, alpha)
+    return solve_shifted(Z.T @ Z, alpha, Z.T @ u)
+
+
+def solve_kernel(M: Array, u: Array, alpha: float) -> Array:
+    """Find c for one alpha, from a Cholesky factor of M + alpha I; M is overwritten."""
+    return solve_shifted(M, alpha, u)
 
 
 def solve_moments(gram: Array, right: Array, alpha: float, noise: float) -> Array:
     """Find w from Z'Z, which is overwritten, and Z'u; eigenvalues up to `noise` are zero."""
     if alpha > MANY * noise:
-        return solve_kernel(gram, right, alpha)
-    values, vectors = scipy.linalg.eigh(gram, check_finite=False, driver="evd")
-    kept = values > noise
-    vectors = vectors[:, kept]
-    return np.asarray(vectors @ _scale(1.0 / (values[kept] + alpha), vectors.T @ right))
+        return solve_shifted(gram, alpha, right)
+    values, vectors = eigh(gram)
+    # They ascend: those that are not zero are the last ones.
+    first = values.shape[0] - int(array_namespace(values).count_nonzero(values > noise))
+    values, vectors = values[first:], vectors[:, first:]
+    return vectors @ _scale(1.0 / (values + alpha), vectors.T @ right)
 
 
-def solve_kernel(matrix: Array, right: Array, alpha: float) -> Array:
-    """Solve for one alpha, from a Cholesky factor of matrix + alpha I; the matrix is overwritten."""
-    matrix.flat[:: len(matrix) + 1] += alpha
-    # The transpose of a symmetric array in C order is the array in Fortran's: LAPACK needs no copy.
-    factor = scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
-    return np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
+def largest(values: Array) -> float:
+    """Return the largest of values that are not negative; 0 if there are none."""
+    return float(array_namespace(values).max(values)) if values.shape[0] else 0.0
+
+
+def trace(matrix: Array) -> float:
+    """Sum of the diagonal."""
+    return float(array_namespace(matrix).linalg.trace(matrix))
 
 
 def _scale(factors: Array, columns: Array) -> Array:

@@ -1,0 +1,176 @@
+"""Dense arrays of any namespace of the array API standard.
+
+Algebra is written once, against the namespace of its arrays. What the standard lacks is here, and what NumPy and SciPy
+do better than it asks for. Numbers of rows, groups and orders are NumPy's everywhere; `like` and `take` bring them to
+where an array is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+from sklearn import get_config
+
+Array = Any  # of float64; in any namespace, on any device
+Codes = NDArray[np.integer[Any]]
+
+_IN_CACHE = 1 << 15  # elements of some rows: 256 KiB
+_AT_ONCE = 1 << 22  # elements that keep another device busy: 32 MiB
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether an array is one of another library than NumPy; what is no array, or sparse, is not."""
+    return not isinstance(x, np.ndarray | np.generic) and array_api_compat.is_array_api_obj(x)
+
+
+def accepted_namespace(x: Any) -> Any:
+    """Return the namespace in which scikit-learn takes x: NumPy, unless ``array_api_dispatch`` is set."""
+    return array_namespace(x) if get_config()["array_api_dispatch"] and is_foreign(x) else np
+
+
+def place(x: Any) -> str:
+    """Say of which library an array is, and on which device."""
+    if not is_foreign(x):
+        return "NumPy"
+    return f"{array_namespace(x).__name__.removeprefix('array_api_compat.')} on {device(x)}"
+
+
+def to_host(x: Any) -> Any:
+    """Return arrays as NumPy's, and anything else as it is."""
+    return np.from_dlpack(x, device="cpu") if is_foreign(x) and hasattr(x, "__dlpack__") else x
+
+
+def like(values: NDArray[Any], x: Array) -> Array:
+    """Return a NumPy array as one of the namespace and on the device of x."""
+    return array_namespace(x).asarray(values, device=device(x)) if is_foreign(x) else values
+
+
+def in_double(x: Array) -> Array:
+    """Return an array as float64; NumPy and sparse matrices convert as they multiply."""
+    return array_namespace(x).astype(x, array_namespace(x).float64, copy=False) if is_foreign(x) else x
+
+
+def copied(x: Array) -> Array:
+    """Copy an array, which may be sparse."""
+    return array_namespace(x).asarray(x, copy=True) if is_foreign(x) else x.copy()
+
+
+def take(x: Array, numbers: Codes, axis: int = 0) -> Array:
+    """Copy rows, or other parts of an array, which may be sparse; NumPy's numbers tell which."""
+    if is_foreign(x):
+        return array_namespace(x).take(x, like(numbers, x), axis=axis)
+    return x[numbers] if axis == 0 else np.take(x, numbers, axis=axis)
+
+
+def take_both(matrix: Array, rows: Codes, columns: Codes) -> Array:
+    """Copy some rows of some columns."""
+    return take(take(matrix, rows), columns, axis=1) if is_foreign(matrix) else matrix[np.ix_(rows, columns)]
+
+
+def merge(parts: Sequence[Array], numbers: Sequence[Codes]) -> Array:
+    """Put rows of several arrays where they belong, as their numbers tell; together these are all numbers."""
+    if is_foreign(parts[0]):
+        return take(array_namespace(*parts).concat(parts), np.argsort(np.concatenate(numbers)))
+    merged = np.empty((sum(map(len, numbers)), *parts[0].shape[1:]))
+    for part, places in zip(parts, numbers, strict=True):
+        merged[places] = part
+    return merged
+
+
+def row_blocks(x: Array) -> Iterator[slice]:
+    """Split rows into blocks that stay in the cache."""
+    return slices(x.shape[0], (_AT_ONCE if is_foreign(x) else _IN_CACHE) // max(1, x.shape[1]))
+
+
+def slices(n: int, size: int) -> Iterator[slice]:
+    """Split n into parts of some size, 1 at least, and one of the rest."""
+    for start in range(0, n, max(1, size)):
+        yield slice(start, min(n, start + max(1, size)))
+
+
+def fill_diagonal(matrix: Array, value: float) -> Array:
+    """Return a square matrix with another diagonal; NumPy's is overwritten."""
+    if is_foreign(matrix):
+        xp = array_namespace(matrix)
+        return xp.where(xp.eye(matrix.shape[0], dtype=xp.bool, device=device(matrix)), value, matrix)
+    np.fill_diagonal(matrix, value)
+    return matrix
+
+
+def eigh(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    if is_foreign(matrix):
+        return array_namespace(matrix).linalg.eigh(matrix)  # type: ignore[no-any-return]
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False, driver="evd")
+    return values, np.ascontiguousarray(vectors)  # hold-outs take rows of it
+
+
+def svd(matrix: Array) -> tuple[Array, Array, Array]:
+    """Singular values, and the left and the right singular vectors, as columns."""
+    if is_foreign(matrix):
+        left, singular, right = array_namespace(matrix).linalg.svd(matrix, full_matrices=False)
+        return singular, left, right.T
+    left, singular, right = scipy.linalg.svd(matrix, full_matrices=False, check_finite=False)
+    return singular, np.ascontiguousarray(left), right.T
+
+
+def solve_shifted(matrix: Array, shift: float, right: Array) -> Array:
+    """Solve with a positive semidefinite matrix, plus a positive multiple of the identity; NumPy's is overwritten."""
+    if is_foreign(matrix):  # the standard has no Cholesky solver
+        xp = array_namespace(matrix)
+        return xp.linalg.solve(matrix + shift * xp.eye(matrix.shape[0], device=device(matrix), dtype=xp.float64), right)
+    matrix.flat[:: len(matrix) + 1] += shift
+    # The transpose of a symmetric array in C order is the array in Fortran's: LAPACK needs no copy.
+    factor = scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+    return scipy.linalg.cho_solve(factor, right, check_finite=False)
+
+
+class GroupSums:
+    """Weighted sums over the rows of each group.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (m,)
+        Group of each row, 0, 1, ...; none may be missing.
+    weights : ndarray of shape (m,)
+        Of the rows.
+    """
+
+    def __init__(self, groups: Codes, weights: NDArray[np.float64]) -> None:
+        self._order = np.argsort(groups, kind="stable")
+        self._weights = weights[self._order]
+        self._sizes: Codes = np.bincount(groups)
+
+    def __call__(self, x: Array) -> Array:
+        """Add up; shape (n_groups, ...)."""
+        if not is_foreign(x):
+            return self._matrix @ x
+        weights = like(self._weights, x)[:, None]
+        if len(self._sizes) == 1:
+            return weights.T @ take(x, self._order)
+        sums, sizes = weights * take(x, self._order), self._sizes
+        while sizes.max() > 1:
+            sums, sizes = _add_neighbours(sums, sizes)
+        return sums
+
+    @cached_property
+    def _matrix(self) -> sp.csr_array:
+        return sp.csr_array((self._weights, self._order, np.append(0, np.cumsum(self._sizes))))
+
+
+def _add_neighbours(x: Array, sizes: Codes) -> tuple[Array, Codes]:
+    """Add the second row of each group to its first, the fourth to its third, ...; return how many are left."""
+    halves = (sizes + 1) // 2
+    starts, firsts = np.cumsum(sizes) - sizes, np.cumsum(halves) - halves
+    first = np.repeat(starts - 2 * firsts, halves) + 2 * np.arange(halves.sum())
+    alone = first + 1 == np.repeat(starts + sizes, halves)
+    second = take(x, first + ~alone) * like(np.where(alone, 0.0, 1.0), x)[:, None]
+    return take(x, first) + second, halves

@@ -1,0 +1,225 @@
+"""Arrays of other libraries: everything as with NumPy, in the namespace and on the device of X."""
+
+import array_api_compat
+import array_api_strict
+import numpy as np
+import pytest
+from estimators.least_squares import query_ids
+from numpy.testing import assert_allclose
+from sklearn import config_context
+from sklearn.utils.estimator_checks import check_array_api_input, check_array_api_same_namespace
+
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM
+from kernelrank._arrays import GroupSums, to_host
+from kernelrank.kernels import Gaussian, Linear, Polynomial
+
+KERNELS = {
+    "few features": ("linear", 5),
+    "many features": ("linear", 60),
+    "scale": ("gaussian", 5),
+    "sum and product": (0.5 * Gaussian(0.1) * Linear() + Polynomial(2, gamma=0.1), 5),
+    "function": (lambda X, Y: X @ Y.T, 5),
+}
+kernels = pytest.mark.parametrize(("kernel", "n"), KERNELS.values(), ids=KERNELS)
+
+
+@pytest.fixture(autouse=True)
+def _scipy_allows_it(monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or scikit-learn refuses to dispatch
+
+
+@pytest.fixture(params=["strict", "torch"])
+def put(request):
+    """Move an array; array-api-strict's is on a device that does not mix with NumPy's."""
+    if request.param == "torch":
+        return pytest.importorskip("torch").asarray
+    return lambda values: array_api_strict.asarray(values, device=array_api_strict.Device("device1"))
+
+
+def data(rng, n, outputs=None, m=30):
+    X = rng.normal(size=(m, n)) + 3.0
+    Y = np.round(X[:, :1] + rng.normal(size=(m, outputs or 1)), 1)
+    return X, Y if outputs else Y[:, 0]
+
+
+def fit_both(model, put, X, y, dispatch=True, **metadata):
+    """Return a model of NumPy arrays, and one of others."""
+    other = type(model)(**model.get_params(deep=False))
+    with config_context(array_api_dispatch=dispatch):
+        given = {name: values if name == "qid" else put(values) for name, values in metadata.items()}
+        return model.fit(X, y, **metadata), other.fit(put(X), put(y), **given)
+
+
+def assert_same(expected, found, place):
+    if isinstance(expected, list):
+        assert len(expected) == len(found)
+        for one, other in zip(expected, found, strict=True):
+            assert_same(one, other, place)
+        return
+    assert array_api_compat.array_namespace(found) is array_api_compat.array_namespace(place)
+    assert array_api_compat.device(found) == array_api_compat.device(place)
+    assert_allclose(to_host(found), expected, rtol=1e-9, atol=1e-9 * max(1.0, np.nanmax(np.abs(expected), initial=0.0)))
+
+
+def assert_same_model(model, other, put, X):
+    names = [name for name in ("coef_", "dual_coef_", "basis_") if hasattr(model, name)]
+    assert names
+    place = put(X)
+    for name in names:
+        assert_same(getattr(model, name), getattr(other, name), place)
+    assert_allclose(to_host(other.intercept_), model.intercept_, rtol=1e-9, atol=1e-9)
+    with config_context(array_api_dispatch=True):
+        assert_same(model.predict(X), other.predict(place), place)
+
+
+@kernels
+@pytest.mark.parametrize("outputs", [None, 2])
+@pytest.mark.parametrize("n_basis", [None, 8])
+def test_one_ranking(rng, put, kernel, n, outputs, n_basis):
+    X, y = data(rng, n, outputs)
+    for model in (RLS(1e-2, kernel=kernel, n_basis=n_basis), RankRLS(1e-2, kernel=kernel, n_basis=n_basis)):
+        model, other = fit_both(model, put, X, y)
+        assert_same_model(model, other, put, X)
+        place, folds = put(X), [[0, 3, 4], np.arange(0), np.arange(30) < 7]
+        assert_same(model.path([1e-3, 10.0]), other.path([1e-3, 10.0]), place)
+        assert_same(model.hold_out(folds), other.hold_out(folds), place)
+    pairs = [[0, 1], [7, 2]]
+    assert_same(model.leave_pair_out(), other.leave_pair_out(), place)
+    assert_same(model.leave_pair_out(pairs), other.leave_pair_out(pairs), place)
+    assert_allclose(other.leave_pair_out_concordance(), model.leave_pair_out_concordance(), rtol=1e-14)
+
+
+@kernels
+@pytest.mark.parametrize("ties", ["keep", "drop"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_queries(rng, put, kernel, n, ties, weighted):
+    X, y = data(rng, n)
+    metadata = {"qid": query_ids(rng, 30)}
+    if weighted:
+        metadata["sample_weight"] = rng.integers(3, size=30) + 0.5
+    model, other = fit_both(RankRLS(1e-2, kernel=kernel, ties=ties), put, X, y, **metadata)
+    assert_same_model(model, other, put, X)
+    folds = [np.flatnonzero(metadata["qid"] == metadata["qid"][5]), [1, 2, 3, 4], [29]]
+    assert_same(model.leave_query_out(), other.leave_query_out(), put(X))
+    assert_same(model.leave_query_out(alpha=3.0), other.leave_query_out(alpha=3.0), put(X))
+    assert_same(model.hold_out(folds), other.hold_out(folds), put(X))
+
+
+@pytest.mark.parametrize("cost", ["magnitude", "unit"])
+def test_weights_and_costs(rng, put, cost):
+    X, y = data(rng, 5)
+    weights = rng.integers(3, size=30) * 1.0
+    model, other = fit_both(RankRLS(kernel="gaussian", cost=cost), put, X, y, sample_weight=weights)
+    assert_same_model(model, other, put, X)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+@pytest.mark.parametrize(
+    ("model", "queries"),
+    [
+        (RLSCV(alphas=5), False),
+        (RLSCV(alphas=5, cv=3), False),
+        (RankRLSCV(alphas=5), False),
+        (RankRLSCV(alphas=5), True),
+        (RankRLSCV(alphas=5, cv=3), True),
+    ],
+)
+def test_choice_of_alpha(rng, put, model, queries, kernel):
+    X, y = data(rng, 5, outputs=2)
+    metadata = {"qid": query_ids(rng, 30)} if queries else {}
+    model, other = fit_both(model.set_params(kernel=kernel), put, X, y, **metadata)
+    assert_allclose(other.alphas_, model.alphas_, rtol=1e-9)
+    assert_allclose(other.scores_, model.scores_, rtol=1e-9)
+    assert_same_model(model, other, put, X)
+
+
+def test_rank_and_score(rng, put):
+    X, y = data(rng, 5)
+    model, other = fit_both(RankRLS(), put, X, y)
+    with config_context(array_api_dispatch=True):
+        np.testing.assert_array_equal(other.rank(put(X)), model.rank(X))
+        assert other.score(put(X), put(y)) == model.score(X, y)
+
+
+def test_precomputed(rng, put):
+    X, y = data(rng, 5)
+    model, other = fit_both(RankRLS(kernel="precomputed"), put, X @ X.T, y)
+    assert_same(model.dual_coef_, other.dual_coef_, put(X))
+    assert_same(model.leave_pair_out(), other.leave_pair_out(), put(X))
+
+
+@pytest.mark.parametrize("n_basis", [None, 8])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_float32_is_learnt_from_in_float64(rng, put, kernel, n_basis):
+    X, y = data(rng, 5)
+    X = X.astype(np.float32)
+    model, other = fit_both(RankRLS(kernel=kernel, n_basis=n_basis), put, X, y)
+    assert_same_model(model, other, put, X)
+
+
+def test_without_dispatch_arrays_become_numpy(rng):
+    torch = pytest.importorskip("torch")
+    X, y = data(rng, 5)
+    model, other = fit_both(RankRLS(), torch.asarray, X, y, dispatch=False)
+    assert isinstance(other.coef_, np.ndarray)
+    np.testing.assert_array_equal(other.coef_, model.coef_)
+
+
+def test_partial_fit_and_other_estimators_convert(rng, put):
+    X, y = data(rng, 5)
+    model, other = fit_both(RankRLS(), put, X, y)
+    with config_context(array_api_dispatch=True):
+        other.partial_fit(put(X[:5]), put(y[:5]))
+        ranker = RankSVM().fit(put(X), put(y))
+    assert_allclose(other.coef_, model.partial_fit(X[:5], y[:5]).coef_, rtol=1e-9)
+    np.testing.assert_array_equal(ranker.coef_, RankSVM().fit(X, y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: RankRLS(solver="cg").fit(X, y), 'solver="direct"'),
+        (lambda X, y: RankRLS(cost="relative").fit(X, y), "take NumPy arrays"),
+        (lambda X, y: RankRLS().fit_pairs(X, [[0, 1]]), "take NumPy arrays"),
+        (lambda X, y: RankRLS(ties="drop").fit(X, y).leave_pair_out([[0, 1]]), "fit to NumPy"),
+        (lambda X, y: RankRLS(kernel="rbf").fit(X, y), "use a kernel of kernelrank"),
+        (lambda X, y: RankRLS().fit(X, y).predict(to_host(X)), "X is of NumPy"),
+        (lambda X, y: RankRLS().fit(to_host(X), y).predict(X), "the model of NumPy"),
+    ],
+)
+def test_what_is_for_numpy_alone_says_so(rng, put, call, message):
+    X, y = data(rng, 5)
+    with config_context(array_api_dispatch=True), pytest.raises(ValueError, match=message):
+        call(put(X), put(np.round(y)))
+
+
+@pytest.mark.parametrize("model", [RLS(), RLS(kernel=Gaussian(0.1)), RankRLS(), RankRLS(kernel=Gaussian(0.1))], ids=str)
+def test_scikit_learns_checks(model):
+    for dtype in ("float64", "float32"):
+        check_array_api_input(type(model).__name__, model, "array_api_strict", "device1", dtype, check_values=True)
+    check_array_api_same_namespace(type(model).__name__, model, "array_api_strict")
+
+
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(0.1)], ids=["few vectors", "all vectors"])
+def test_plain_pairs_are_the_compiled_ones(rng, kernel):
+    """With equal rows, whose predictions are equal but for rounding."""
+    X, y = data(rng, 5, outputs=2)
+    X[:3] = X[3:6]
+    ranking = RankRLS(kernel=kernel).fit(X, y)._training.solver.one_ranking
+    plain = ranking._plain_pairs(ranking._refit_alpha(0.1, 2))
+    assert_allclose(plain.predict(), ranking.all_pairs(0.1), rtol=1e-10)
+    halves, pairs = plain.count(np.full(2, 1e-12))
+    counted = ranking.count_pairs(0.1)
+    assert pairs.tolist() == counted.pairs.tolist()
+    assert halves.tolist() == counted.halves.tolist()
+    assert (halves % 2).any()  # or no pair was a tie
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 7, 40])
+def test_sums_over_groups(rng, put, n_groups):
+    groups = rng.permutation(np.append(np.arange(n_groups), rng.integers(n_groups, size=60) ** 2 % n_groups))
+    x, weights = rng.normal(size=(len(groups), 3)), rng.normal(size=len(groups))
+    sums = GroupSums(groups, weights)
+    expected = np.stack([weights[groups == g] @ x[groups == g] for g in range(n_groups)])
+    assert_allclose(sums(x), expected, atol=1e-12)
+    assert_allclose(to_host(sums(put(x))), expected, atol=1e-12)
