@@ -23,6 +23,7 @@ that say nothing. The text-like rows are kept in the folder ``--out``.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -253,5 +254,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # what joblib, which we ask for the number of threads, takes for all cores
     with threadpool_limits(limits=1):
         main()

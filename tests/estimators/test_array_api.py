@@ -4,7 +4,7 @@ import array_api_compat
 import array_api_strict
 import numpy as np
 import pytest
-from estimators.least_squares import query_ids
+from least_squares import query_ids
 from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.utils.estimator_checks import check_array_api_input, check_array_api_same_namespace
