@@ -22,7 +22,8 @@ class RLS(RegressorMixin, OnlineLeastSquares):  # type: ignore[misc]
 
     .. math:: \frac{1}{m} \sum_i (y_i - f(x_i) - b)^2 + \alpha \|f\|^2,
 
-    in closed form. What its rankings cost compared with :class:`RankRLS` is nothing; it is the pointwise baseline.
+    in closed form. It is the pointwise baseline of :class:`RankRLS`, for two classes as well: give them as numbers, and
+    rank by predictions (``scoring=kernelrank.metrics.make_ranking_scorer("auc")`` in scikit-learn's searches).
 
     Parameters
     ----------
