@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import check_array_api_input, check_array_ap
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM
 from kernelrank._arrays import GroupSums, to_host
 from kernelrank.kernels import Gaussian, Linear, Polynomial
+from kernelrank.persistence import load_model, save_model
 
 KERNELS = {
     "few features": ("linear", 5),
@@ -223,3 +224,12 @@ def test_sums_over_groups(rng, put, n_groups):
     expected = np.stack([weights[groups == g] @ x[groups == g] for g in range(n_groups)])
     assert_allclose(sums(x), expected, atol=1e-12)
     assert_allclose(to_host(sums(put(x))), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_model_files_have_arrays_of_numpy(rng, put, tmp_path, kernel):
+    X, y = data(rng, 5)
+    expected, model = fit_both(RankRLS(0.1, kernel=kernel), put, X, y)
+    with config_context(array_api_dispatch=True):
+        save_model(model, tmp_path / "model")
+    assert_allclose(load_model(tmp_path / "model").predict(X), expected.predict(X), rtol=1e-9)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._arrays import to_host
 from kernelrank.estimators import (
     RLS,
     RLSCV,
@@ -99,8 +100,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS or GreedyRankRLS
-        It must be fitted. Attributes whose names end in an underscore are saved, no others; neither
-        are requests for metadata (``set_fit_request``).
+        It must be fitted; arrays of other libraries become NumPy's. Attributes whose names end in an
+        underscore are saved, no others; neither are requests for metadata (``set_fit_request``).
     path : str or path-like
         Where to write. No ending is added; ``.kernelrank`` is a good one.
 
@@ -142,7 +143,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     if kind not in _ESTIMATORS:
         raise TypeError(f"save_model saves models of {', '.join(_by_name())}; got a {kind.__name__}.")
     check_is_fitted(model)
-    fitted = {name: value for name, value in vars(model).items() if _is_fitted_attribute(name)}
+    fitted = {name: to_host(value) for name, value in vars(model).items() if _is_fitted_attribute(name)}
     arrays: dict[str, NDArray[Any]] = {}
     document = {
         "format": _FORMAT,
@@ -328,6 +329,6 @@ def _check_kernel(model: Any) -> None:
         return
     try:
         with np.errstate(all="ignore"):
-            model._evaluate(model.basis_[:1])
+            model._evaluate(model.basis_[:1, :])
     except (ArithmeticError, TypeError, ValueError) as reason:
         raise ModelFormatError(f"its kernel {model.kernel_!r} cannot be computed ({reason})") from reason
