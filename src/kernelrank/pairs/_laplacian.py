@@ -78,7 +78,8 @@ class Contrasts:
             contrasts = xp.empty((len(inside), len(inside)), dtype=xp.float64, device=device(K))
             for rows in row_blocks(contrasts):
                 ours = slice(rows.start + 1, rows.stop + 1)
-                contrasts[rows, :] = K[ours, 1:] - left[ours, :] @ right[:, 1:]
+                contrasts[rows, :] = K[ours, 1:]
+                contrasts[rows, :] -= left[ours, :] @ right[:, 1:]
             edge = K[0, :] - left[0, :] @ right
             return contrasts, -edge[1:, None], edge[:1, None]
         reflected = xp.empty_like(K)
