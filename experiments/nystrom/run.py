@@ -39,8 +39,8 @@ PUBLISHED = {  # processor seconds, by number of basis rows: once, efficient, ba
 READING = """
 **Reading.** Basis rows that belong to the test part make features that are large for test rows only, and next to zero
 for the rows that are trained on. With little regularisation their weights are noise, and the estimate is more than
-twice too large (in the paper almost four times). With some, they are a prior that new rows will not have, and the estimate is too good. With
-much, both are the same. So keeping them also misleads the choice of lambda.
+twice too large (in the paper almost four times). With some, they are a prior that new rows will not have, and the
+estimate is too good. With much, both are the same. So keeping them also misleads the choice of lambda.
 
 In the tables, *projection* takes the features that are there to those without the held-out basis rows (`without`,
 `restrict`). *implicit* only finds the directions that are lost: all that a method needs that works on weights, as
