@@ -1,20 +1,28 @@
-"""What `make demo` runs."""
+"""The examples, of which `make demo` runs the first."""
 
 import os
 import subprocess
 import sys
 
+import pytest
 
-def test_the_first_ranking(pytestconfig, tmp_path):
-    example = pytestconfig.rootpath / "examples" / "plot_first_ranking.py"
+
+@pytest.mark.parametrize(
+    ("name", "said", "plot"),
+    [
+        ("first_ranking", ["certificate: objective", "ridge regression"], "demo-convergence.png"),
+        ("random_features", ["300 random features"], "random-features.png"),
+    ],
+)
+def test_an_example(pytestconfig, tmp_path, name, said, plot):
     run = subprocess.run(
-        [sys.executable, "-W", "error", example],
+        [sys.executable, "-W", "error", pytestconfig.rootpath / "examples" / f"plot_{name}.py"],
         cwd=tmp_path,
         env=os.environ | {"MPLBACKEND": "Agg"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "certificate: objective" in run.stdout
-    assert "ridge regression" in run.stdout
-    assert (tmp_path / "build" / "demo-convergence.png").stat().st_size > 10_000
+    for words in said:
+        assert words in run.stdout
+    assert (tmp_path / "build" / plot).stat().st_size > 10_000

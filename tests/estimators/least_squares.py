@@ -35,8 +35,7 @@ def assert_like_refit(found, expected, model, alpha):
     """Equal to 1e-9, or to 100 times what rounding does to a system of that condition."""
     solver = model._training.solver
     values = solver.spectrum.values
-    smallest = 0.0 if solver.spectrum.complete else values.min()
-    largest = values.max()
+    smallest, largest = values.min(), values.max()
     if solver._matrix is not None:  # a constant in the kernel costs digits, too
         largest = max(largest, solver._root.max() ** 2 * np.linalg.norm(solver._matrix, 2))
     condition = (largest + alpha) / (smallest + alpha)

@@ -1,9 +1,5 @@
 """Random Fourier features: scikit-learn's RBFSampler before a ranker, with queries."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,17 +58,3 @@ def test_a_qid_column_is_not_for_the_sampler(rings):
     X, y, qid = rings
     table = pd.DataFrame(X, columns=["a", "b"]).assign(qid=qid)
     assert make_pipeline(sampler(), RankSVM()).fit(table, y)[0].n_features_in_ == 3
-
-
-def test_the_example(pytestconfig, tmp_path):
-    example = pytestconfig.rootpath / "examples" / "plot_random_features.py"
-    run = subprocess.run(
-        [sys.executable, "-W", "error", example],
-        cwd=tmp_path,
-        env=os.environ | {"MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "300 random features" in run.stdout
-    assert (tmp_path / "build" / "random-features.png").stat().st_size > 5_000

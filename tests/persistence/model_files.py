@@ -59,6 +59,11 @@ def same(a, b):
     return repr(a) == repr(b)
 
 
+def rounding(attributes):
+    """By how much sums may differ, relatively: those of kernels are long, and libraries add them up in other orders."""
+    return 1e-12 if "coef_" in attributes else 1e-10
+
+
 def assert_same_model(a, b):
     assert type(a) is type(b)
     for ours, theirs in ((a.get_params(), b.get_params()), (fitted(a), fitted(b))):
