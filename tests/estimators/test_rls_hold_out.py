@@ -160,6 +160,22 @@ def test_shortcuts_with_far_features(rng, n, alpha):
             np.testing.assert_allclose(found / scale, expected / scale, rtol=1e-9, atol=1e-9)
 
 
+@kernels
+@pytest.mark.parametrize("alpha", [1e-12, 1e-6, 1.0, 1e12])
+def test_every_shortcut_of_two_hundred_rows(rng, kernel, n, alpha):
+    linear = kernel == "linear"
+    X, y = data(rng, m=200, n=3 * n if n > 5 else n, offset=1e4 if linear else 0.0)
+    qid = query_ids(rng, 200)
+    one, many = RankRLS(1.0, kernel=kernel).fit(X, y), RankRLS(1.0, kernel=kernel).fit(X, y, qid=qid)
+    pair = refit(one, X, y, [3, 150], alpha)
+    assert_like_refit(one.leave_pair_out([[3, 150]], alpha=alpha)[0], pair, one, alpha)
+    rows = np.flatnonzero(qid == 2)
+    found, expected = many.leave_query_out(alpha=alpha)[rows], refit(many, X, y, rows, alpha, qid=qid)
+    assert_like_refit(found, expected, many, alpha)
+    if linear:  # inside a query the level of the scores, that of the offset, is of no account
+        np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-7, atol=1e-7)
+
+
 @pytest.mark.parametrize("kernel", ["linear", Gaussian(0.05)])
 def test_many_outputs_and_overlapping_folds(rng, kernel):
     X, Y = data(rng, m=60, outputs=3)
