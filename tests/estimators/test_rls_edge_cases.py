@@ -1,5 +1,7 @@
 """Least squares where something is missing, repeated, very large, very small, or changed behind their back."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -216,3 +218,26 @@ def test_paths_after_other_parameters(rng):
     for alpha in ("1", -1, np.nan):
         with pytest.raises(ValueError, match=f"got {alpha!r}"):
             model.hold_out([[1]], alpha=alpha)
+
+
+def held_bytes(thing, seen=None):
+    """Size of all arrays that can be reached from a model."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen:
+        return 0
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        return thing.nbytes
+    parts = list(getattr(thing, "__dict__", {}).values())
+    parts += [*thing] if isinstance(thing, tuple | list) else [*thing.args] if isinstance(thing, partial) else []
+    return sum(held_bytes(part, seen) for part in parts)
+
+
+def test_a_fit_keeps_no_kernel_matrix(rng):
+    X, y = data(rng, m=500)
+    model = RankRLS(0.1, kernel="gaussian").fit(X, y, qid=np.arange(500) // 10)
+    matrix = 8 * 500**2
+    assert held_bytes(model) < matrix / 4
+    path = model.path([0.1])
+    np.testing.assert_allclose(path[0], model.dual_coef_, rtol=1e-6, atol=1e-9)
+    assert held_bytes(model) > matrix

@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
@@ -141,6 +142,8 @@ class LeastSquaresEstimator(Predictor):
         if not np.isfinite(to_host(solution)).all():
             raise ValueError(_TOO_FAR)
         fitter._store_solution(X, fitter._training, solution)
+        if isinstance(solver, LeastSquares):
+            solver.forget_matrices()
         self.__dict__ = fitter.__dict__
         return self
 
@@ -222,12 +225,17 @@ class LeastSquaresEstimator(Predictor):
             return LeastSquares(loss, y, codes, rows=rows, offset=offset), loss
         require_matrices(X, m, m, "The kernel matrix")
         loss = loss.diagonalised(codes)
+        kept = copied(X)  # what is done to X later must not change predictions
         if isinstance(self.kernel_, Precomputed):
             if X.shape[1] != m:
                 raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
         else:
-            self.basis_ = copied(X)  # what is done to X later must not change predictions
-        return LeastSquares(loss, y, codes, matrix=self.kernel_(X)), loss
+            self.basis_ = kept
+        matrix = partial(self.kernel_, kept)
+        if is_foreign(X):  # which kernels take while scikit-learn dispatches: later, it may not
+            computed = matrix()
+            return LeastSquares(loss, y, codes, matrix=lambda: computed), loss
+        return LeastSquares(loss, y, codes, matrix=matrix), loss
 
     def _explicit_features(self, X: Any) -> tuple[Array, Array]:
         """Return centred rows of which a linear function is learnt, and their mean.

@@ -9,6 +9,7 @@ regression (``_ridge.py``); the kernel matrix K gives ``M = root * P K P' * root
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -53,8 +54,8 @@ class LeastSquares:
         Features, less their means: an offset common to all rows would cost digits.
     offset : array of shape (n,), optional
         These means.
-    matrix : array of shape (m, m), optional
-        Kernel matrix, instead.
+    matrix : callable, optional
+        Computes the kernel matrix, of shape (m, m), instead.
     """
 
     def __init__(
@@ -65,10 +66,10 @@ class LeastSquares:
         *,
         rows: Array | None = None,
         offset: Array | None = None,
-        matrix: Array | None = None,
+        matrix: Callable[[], Array] | None = None,
     ) -> None:
         self._loss, self._laplacian, self._root, self._queries = loss, loss.laplacian, loss.root, queries
-        self._rows, self._offset, self._matrix = rows, offset, matrix
+        self._rows, self._offset, self._make_matrix = rows, offset, matrix
         self._y, self._column = self._like(y), self._like(loss.root)[:, None]
         self._u = self._column * self._like(loss.targets)
         # With fewer features than contrasts, features are what is decomposed.
@@ -91,6 +92,16 @@ class LeastSquares:
         if alpha <= MANY * noise:  # or rounding would be taken for eigenvalues
             return self._solve_again(alpha)
         return self._weights(solve_kernel(M, self._u, alpha))
+
+    @cached_property
+    def _matrix(self) -> Array | None:
+        return None if self._make_matrix is None else self._make_matrix()
+
+    def forget_matrices(self) -> None:
+        """Keep nothing that can be computed again, unless a decomposition has been asked for: more will be."""
+        if "spectrum" not in self.__dict__:
+            for name in ("_matrix", "_features"):
+                self.__dict__.pop(name, None)
 
     def fitted(self, solution: Array) -> Array:
         """Predict the training rows."""
