@@ -11,7 +11,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
 
-from kernelrank import RLS, RankRLS, RankRLSCV
+from kernelrank import RLS, RankRLS
 from kernelrank._memory import available_memory
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.kernels import Gaussian, Polynomial
@@ -147,22 +147,6 @@ def test_a_reduced_set(rng, kernel, kind, outputs):
     np.testing.assert_allclose(other, expected, rtol=1e-7, atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", ["linear", Gaussian(0.1)])
-def test_shortcuts_of_a_reduced_set_keep_the_basis(rng, kernel):
-    X, y = data(rng, n=8)
-    qid = query_ids(rng)
-    for ids in (None, qid):
-        model = RankRLS(0.1, kernel=kernel, n_basis=7).fit(X, y, qid=ids)
-        K = model.kernel_(X, model.basis_)
-        values, vectors = np.linalg.eigh(model.kernel_(model.basis_))
-        features = K @ vectors / np.sqrt(values)
-        reference = RankRLS(0.1).fit(features, y, qid=ids)
-        folds = [np.flatnonzero(qid == 1), [0, 7]]
-        for found, expected in zip(model.hold_out(folds), reference.hold_out(folds), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
-    assert RankRLSCV(alphas=3, kernel=kernel, n_basis=7).fit(X, y).basis_.shape == (7, 8)
-
-
 def test_a_basis_of_all_rows_loses_nothing(rng):
     X, y = data(rng)
     X[3] = X[4]  # the matrix of the basis has no inverse
@@ -179,7 +163,6 @@ def test_a_basis_of_all_rows_loses_nothing(rng):
     [
         ({"n_basis": 0}, "n_basis"),
         ({"n_basis": 5, "solver": "cg"}, "without n_basis"),
-        ({"n_basis": 5, "kernel": "precomputed"}, "precomputed"),
     ],
 )
 def test_bases_that_cannot_be(rng, options, message):

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelrank import RLS, NystromMap, RankSVM
-from kernelrank.kernels import Gaussian, Linear, Polynomial
+from kernelrank.kernels import Gaussian, Kernel, Linear, Polynomial
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "polynomial", Linear(), Gaussian(0.1) + 0.5 * Linear()])
@@ -121,7 +121,7 @@ def test_sparse_rows_frames_and_blocks(rng, monkeypatch):
     assert framed.transform(frame).shape == (70, 10)
     assert list(framed.get_feature_names_out())[:2] == ["nystrommap0", "nystrommap1"]
     whole = dense.transform(X)
-    monkeypatch.setattr("kernelrank.features._nystrom_map._BLOCK_ELEMENTS", 130)
+    monkeypatch.setitem(Kernel.blocks.__kwdefaults__, "n_elements", 130)
     np.testing.assert_allclose(dense.transform(X), whole, rtol=1e-12, atol=1e-12)
     monkeypatch.setattr("kernelrank._memory.available_memory", lambda: 100)
     with pytest.raises(MemoryError, match="smaller n_basis"):

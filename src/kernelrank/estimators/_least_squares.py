@@ -14,20 +14,20 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._arrays import Array, copied, in_double, is_foreign, like, place, take, to_host
+from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge, place, take, to_host
 from kernelrank._memory import require_memory
 from kernelrank._validation import as_id_array, check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
-from kernelrank.features import orthonormal, whitening
+from kernelrank.features import draw_order, map_rows, whitening, whitening_of_rows
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian
-from kernelrank.solvers import ConjugateGradients, LeastSquares, make_products
+from kernelrank.solvers import Basis, ConjugateGradients, LeastSquares, make_products
 
 Rows = NDArray[np.intp]
 
@@ -220,15 +220,14 @@ class LeastSquaresEstimator(Predictor):
                 f'fit_pairs and cost="relative" take NumPy arrays or sparse matrices, got {place(X)}: convert X.'
             )
         if isinstance(self.kernel_, Linear) or self.n_basis is not None:
-            rows, offset = self._explicit_features(X)
+            rows, offset, basis = self._explicit_features(X)
             require_matrices(X, len(loss.weights), rows.shape[1], "The differences of features")
-            return LeastSquares(loss, y, codes, rows=rows, offset=offset), loss
+            return LeastSquares(loss, y, codes, rows=rows, offset=offset, basis=basis), loss
         require_matrices(X, m, m, "The kernel matrix")
         loss = loss.diagonalised(codes)
         kept = copied(X)  # what is done to X later must not change predictions
         if isinstance(self.kernel_, Precomputed):
-            if X.shape[1] != m:
-                raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
+            _require_square(X)
         else:
             self.basis_ = kept
         matrix = partial(self.kernel_, kept)
@@ -237,30 +236,33 @@ class LeastSquaresEstimator(Predictor):
             return LeastSquares(loss, y, codes, matrix=lambda: computed), loss
         return LeastSquares(loss, y, codes, matrix=matrix), loss
 
-    def _explicit_features(self, X: Any) -> tuple[Array, Array]:
-        """Return centred rows of which a linear function is learnt, and their mean.
+    def _explicit_features(self, X: Any) -> tuple[Array, Array, Basis | None]:
+        """Return centred rows of which a linear function is learnt, their mean, and the basis they are made of.
 
         They are X, or what a few of its rows span with the kernel.
         """
         m = X.shape[0]
         if self.n_basis is None:
-            return self._centred(X)
-        check_scalar(self.n_basis, "n_basis", Integral, min_val=1)
-        if isinstance(self.kernel_, Precomputed):
-            raise ValueError('n_basis needs rows, of which it picks some: kernel="precomputed" has none.')
-        require_matrices(X, m, min(m, self.n_basis), "The kernel matrix of the rows and the basis")
-        rows = check_random_state(self.random_state).permutation(m)[: self.n_basis]
-        self.basis_indices_ = np.sort(rows)
-        self.basis_ = take(X, self.basis_indices_)
+            return *self._centred(X), None
+        self.basis_indices_ = np.sort(draw_order(m, self.n_basis, self.random_state)[: self.n_basis])
+        require_matrices(X, m, len(self.basis_indices_), "The kernel matrix of the rows and the basis")
+        basis = take(X, self.basis_indices_)
         if isinstance(self.kernel_, Linear):  # what they span is a space of weights: X can be centred first
-            self._whitening = orthonormal(_dense(self.basis_).T)
-            centred, offset = self._centred(X)
-            return centred @ self._whitening, offset @ self._whitening
-        self._whitening = whitening(self.kernel_(self.basis_))
-        features = self.kernel_(X, self.basis_) @ self._whitening
+            self._whitening, T = whitening_of_rows(_dense(basis))
+            self.basis_, (centred, offset) = basis, self._centred(X)
+            return centred @ self._whitening, offset @ self._whitening, Basis(self.basis_indices_, T)
+        if isinstance(self.kernel_, Precomputed):
+            _require_square(X)
+            others = np.setdiff1d(np.arange(m), self.basis_indices_)
+            T = whitening(self.kernel_(basis, self.basis_indices_))
+            features = map_rows(self.kernel_, X, self.basis_indices_, T)
+            self._whitening = merge([T, like(np.zeros((m - T.shape[0], T.shape[1])), T)], [self.basis_indices_, others])
+        else:
+            self.basis_, self._whitening = basis, whitening(self.kernel_(basis))
+            T, features = self._whitening, map_rows(self.kernel_, X, basis, self._whitening)
         offset = array_namespace(features).mean(features, axis=0)
         features -= offset
-        return features, offset
+        return features, offset, Basis(self.basis_indices_, T)
 
     def _centred(self, X: Any) -> tuple[Array, Array]:
         require_matrices(X, X.shape[0], X.shape[1], "The features as a dense matrix")
@@ -408,6 +410,11 @@ def require_matrices(X: Any, m: int, n: int, what: str) -> None:
         f"{what} of shape {(m, n)}, with what is computed from it,",
         'Train on fewer rows, or with n_basis; a linear RankRLS has solver="cg", which needs no such matrix.',
     )
+
+
+def _require_square(X: Any) -> None:
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
 
 
 def _dense(X: Any) -> Array:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._arrays import Array, slices, to_host
+from kernelrank._arrays import Array, to_host
 from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
 from kernelrank.features import NystromMap
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
@@ -207,8 +207,8 @@ def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> ND
 
 def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: Array) -> Array:
     """Kernel of X and the basis, times weights, without the whole matrix in memory; no basis if X is the matrix."""
-    blocks = (X[some, :] for some in slices(X.shape[0], _PREDICTED_AT_ONCE // max(1, weights.shape[0])))
-    return array_namespace(weights).concat([kernel(block, basis) @ weights for block in blocks])
+    blocks = kernel.blocks(X, basis, n_elements=_PREDICTED_AT_ONCE)
+    return array_namespace(weights).concat([block @ weights for _, block in blocks])
 
 
 def _rank(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from copy import copy
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._memory import require_memory
 from kernelrank._validation import check_features, encode_queries, separate_qid
-from kernelrank.features._nystrom import whitening
+from kernelrank.features._nystrom import BasisSpan, draw_order, map_rows, whitening
 from kernelrank.kernels import Precomputed, make_kernel
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-_BLOCK_ELEMENTS = 1 << 21  # of the kernel matrix that is there at once: 16 MiB
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -128,11 +123,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
             other.__dict__.pop("basis_", None)
-            matrix = X[other.basis_indices_][:, other.basis_indices_]
+            matrix = other.kernel_(X[other.basis_indices_], other.basis_indices_)
         else:
             other.basis_ = X[other.basis_indices_]
             matrix = other.kernel_(other.basis_)
         other.whitening_ = whitening(matrix)
+        other._span = BasisSpan(other.whitening_)
         other._gone = np.zeros(n, dtype=bool)
         other._removed = np.zeros((other.whitening_.shape[1], 0))
         self.__dict__ = other.__dict__
@@ -152,15 +148,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
         X = check_features(self, X, reset=False)
-        m, n = X.shape[0], len(self.basis_indices_)
+        m = X.shape[0]
         require_memory(
             8.0 * m * self.n_components_, f"{self.n_components_} features of {m} rows", "Use a smaller n_basis."
         )
-        features = np.empty((m, self.n_components_))
-        size = max(1, _BLOCK_ELEMENTS // n)
-        for start in range(0, m, size):
-            rows = slice(start, start + size)
-            np.matmul(self._with_basis(X[rows]), self.whitening_, out=features[rows])
+        basis = self.basis_indices_ if isinstance(self.kernel_, Precomputed) else self.basis_
+        features: Array = map_rows(self.kernel_, X, basis, self.whitening_)
         return self.restrict(features) if self._removed.size else features
 
     def coefficients(self, w: ArrayLike) -> Array:
@@ -214,7 +207,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         numbers = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
         other = copy(self)
         other._gone = self._gone | np.isin(self.basis_indices_, numbers)
-        other._removed = self._directions(other._gone)
+        other._removed = self._span.lost(other._gone)
         return other
 
     def restrict(self, features: Array) -> Array:
@@ -232,22 +225,6 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         return np.asarray(features - (features @ self._removed) @ self._removed.T)
 
-    def _directions(self, gone: NDArray[np.bool_]) -> Array:
-        """Find an orthonormal basis of what only the basis rows that are gone can tell.
-
-        With ``K_RR = V diag(lambda) V'``, the features of the basis are ``V sqrt(lambda)``. Those of the rest do not
-        reach v if ``V_H' V_H x = x`` for ``x = sqrt(lambda) v``: x is a singular vector of V_H, of value 1. What
-        the rest reaches but for rounding, :func:`whitening` would leave out as well.
-        """
-        root = 1.0 / np.linalg.norm(self.whitening_, axis=0)  # of lambda
-        vectors = self.whitening_[gone] * root
-        _, singular, right = np.linalg.svd(vectors, full_matrices=False)
-        directions = right.T / root[:, None]
-        reached, rounding = 1.0 - singular**2, len(gone) * _EPS
-        missed = reached <= rounding * np.maximum(64.0, np.max(root, initial=0.0) ** 2 * np.sum(directions**2, axis=0))
-        found: Array = np.linalg.qr(directions[:, missed])[0]
-        return found
-
     def _select(self, m: int, queries: NDArray[np.int32] | None) -> Rows:
         if not isinstance(self.selection, str):
             rows = np.asarray(self.selection)
@@ -256,9 +233,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if not (rows.min() >= 0 and rows.max() < m):
                 raise ValueError(f"selection must lie between 0 and {m - 1}.")
             return rows.astype(np.intp)
-        check_scalar(self.n_basis, "n_basis", Integral, min_val=1)
-        rng = check_random_state(self.random_state)
-        order: Rows = rng.permutation(m)
+        order = draw_order(m, self.n_basis, self.random_state)
         if self.selection == "per-query":
             if queries is None:
                 raise ValueError('selection="per-query" needs qid.')
@@ -272,13 +247,6 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         elif self.selection != "uniform":
             raise ValueError(f'selection must be "uniform", "per-query" or numbers of rows, got {self.selection!r}.')
         return np.sort(order[: self.n_basis])
-
-    def _with_basis(self, X: Any) -> Array:
-        """Kernel matrix of rows and the basis."""
-        if isinstance(self.kernel_, Precomputed):
-            return np.asarray(X[:, self.basis_indices_], dtype=np.float64)
-        matrix: Array = self.kernel_(X, self.basis_)
-        return matrix
 
     @property
     def n_components_(self) -> int:

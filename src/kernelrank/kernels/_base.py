@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernelrank._arrays import Array
+from kernelrank._arrays import Array, slices
 
 Matrix = Array
 
@@ -51,6 +52,34 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
+
+    def blocks(self, X: Any, Y: Any = None, *, n_elements: int = 1 << 21) -> Iterator[tuple[slice, Matrix]]:
+        """Compute the matrix some rows at a time.
+
+        Parameters
+        ----------
+        X : {array, sparse matrix} of shape (n_samples, n_features)
+        Y : {array, sparse matrix} of shape (n_others, n_features), optional
+            X itself by default.
+        n_elements : int, default=2,097,152
+            Of the matrix that are there at once, 16 MiB; one row at least.
+
+        Yields
+        ------
+        rows : slice
+        block : ndarray of shape (len(rows), n_others)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernelrank.kernels import Gaussian
+        >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+        >>> sum(block.sum() for _, block in Gaussian(1.0).blocks(X, n_elements=5000)) == Gaussian(1.0)(X).sum()
+        True
+        """
+        others = X if Y is None else Y
+        for rows in slices(X.shape[0], n_elements // max(1, others.shape[0])):
+            yield rows, self(X[rows, :], others)
 
     def resolve(self, X: Any) -> Kernel:
         """Replace parameters that depend on data by their values for X.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from array_api_compat import array_namespace, device
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array
 
-from kernelrank._arrays import accepted_namespace, copied, is_foreign, place
+from kernelrank._arrays import accepted_namespace, copied, is_foreign, place, slices, take
 from kernelrank.kernels._base import Kernel, Matrix
 from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial
 
@@ -131,11 +131,24 @@ class Precomputed(Kernel):
 
     Where an estimator takes X, it takes the kernel matrix of the rows against the rows that it was
     fitted to.
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import Precomputed
+    >>> Precomputed()([[2.0, 1.0], [1.0, 3.0]], [1])  # its second column
+    array([[1.],
+           [3.]])
     """
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
-        """Return the matrix."""
-        return copied(check_array(X, dtype=accepted_namespace(X).float64, input_name="X"))
+        """Return the matrix, or those of its columns whose numbers are given."""
+        matrix = check_array(X, dtype=accepted_namespace(X).float64, input_name="X")
+        return copied(matrix) if Y is None else take(matrix, np.asarray(Y), axis=1)
+
+    def blocks(self, X: Any, Y: Any = None, *, n_elements: int = 1 << 21) -> Iterator[tuple[slice, Matrix]]:
+        """Return the matrix, or some columns, some rows at a time."""
+        for rows in slices(X.shape[0], n_elements // max(1, X.shape[1] if Y is None else len(Y))):
+            yield rows, self(X[rows, :], Y)
 
     def diagonal(self, X: Any) -> Matrix:
         """Return its diagonal."""

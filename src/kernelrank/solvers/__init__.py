@@ -3,6 +3,7 @@
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._conjugate_gradient import ConjugateGradients
 from kernelrank.solvers._greedy import GreedySelection, panel_width
+from kernelrank.solvers._held_out_basis import Basis
 from kernelrank.solvers._hold_out_classes import WithoutTies
 from kernelrank.solvers._least_squares import LeastSquares
 from kernelrank.solvers._moments import Moments, MomentsOfRows
@@ -13,6 +14,7 @@ from kernelrank.solvers._products import Products, make_products, multiply, rest
 from kernelrank.solvers._result import Result
 
 __all__ = [
+    "Basis",
     "Bundle",
     "ConjugateGradients",
     "GreedySelection",

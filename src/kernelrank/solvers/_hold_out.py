@@ -10,6 +10,8 @@ Rifkin and Lippert 2007 for any rows). Two forms of I - A keep their digits in d
 
 - all eigenvectors V of the centred kernel matrix: ``V diag(alpha / (lambda + alpha)) V'``,
 - few of them: ``C - V diag(lambda / (lambda + alpha)) V'`` with C the centring matrix.
+
+Features that are made of basis rows are lost with these: see ``_held_out_basis.py``.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from kernelrank._arrays import Array, is_foreign, like, slices, take, to_host
 from kernelrank._core import HeldOutRows, count_held_out, predict_held_out
 from kernelrank._memory import require_memory
 from kernelrank._threads import resolve_threads
-from kernelrank.solvers._pairs_plainly import PlainPairs
+from kernelrank.solvers._held_out_basis import HeldOutBasis
+from kernelrank.solvers._pair_equations import PairEquations, PlainPairs, row_products
+from kernelrank.solvers._pairs_of_basis import PairsOfBasis
 from kernelrank.solvers._ridge import Spectrum
 
 Counts = NDArray[np.int64]
@@ -68,6 +72,8 @@ class OneRanking:
         of the whole problem.
     n_jobs : int, optional
         Threads for what is done to each pair; the matrix products have those of BLAS.
+    basis : HeldOutBasis, optional
+        Rows that take features along when they are held out.
     """
 
     spectrum: Spectrum
@@ -75,6 +81,7 @@ class OneRanking:
     y: Array
     averaged: bool = True
     n_jobs: int | None = None
+    basis: HeldOutBasis | None = None
 
     @property
     def n_rows(self) -> int:
@@ -84,39 +91,75 @@ class OneRanking:
     def predict(self, rows: Rows, alpha: float) -> Array:
         """Predict some rows, all of them held out."""
         alpha = self._refit_alpha(alpha, len(rows))
-        residuals = take(self._residuals(alpha), rows)
         if not self.complete and len(rows) > self.spectrum.values.shape[0]:
-            return take(self.y, rows) - self._solve_by_vectors(rows, alpha, residuals)
+            return take(self.y, rows) - self._solve_by_vectors(rows, alpha)
+        matrix, residuals = self.equations(rows, alpha)
         if len(rows):
-            residuals = array_namespace(residuals).linalg.solve(self._matrix(rows, alpha), residuals)
+            residuals = array_namespace(residuals).linalg.solve(matrix, residuals)
         return take(self.y, rows) - residuals
 
-    def _solve_by_vectors(self, rows: Rows, alpha: float, residuals: Array) -> Array:
-        """Solve with I - A of many rows, in the space of the few eigenvectors and the constants."""
-        xp = array_namespace(residuals)
+    def equations(self, rows: Rows, alpha: float) -> tuple[Array, Array]:
+        """Return I - A of some rows and columns, and these rows' residuals; at the alpha of the refit."""
+        vectors, residuals = take(self.spectrum.vectors, rows), self.residuals(alpha, rows)
+        matrix = (vectors * self._factors(alpha)) @ vectors.T + self._shift
+        if not self.complete:
+            xp = array_namespace(matrix)
+            matrix = matrix + xp.eye(len(rows), dtype=xp.float64, device=device(matrix))
+        lost = self._lost(rows, alpha)
+        if lost is not None:
+            Y = vectors @ lost
+            matrix, residuals = matrix + Y @ Y.T, residuals + Y @ (lost.T @ self.along)
+        return matrix, residuals
+
+    def _lost(self, rows: Rows, alpha: float) -> Array | None:
+        """Return G with ``Y = V G``, where ``Y Y'`` is lost of A with these rows; None if nothing is."""
+        N = None if self.basis is None else self.basis.directions(rows)
+        return None if self.basis is None or N is None else self.basis.lost(N, alpha).shrunk
+
+    def _solve_by_vectors(self, rows: Rows, alpha: float) -> Array:
+        """Find the residuals of many rows, in the space of the few eigenvectors and the constants."""
+        residuals = self.residuals(alpha, rows)
+        xp, lost = array_namespace(residuals), self._lost(rows, alpha)
         constant = like(np.full((len(rows), 1), np.sqrt(-self._shift)), residuals)
         vectors = xp.concat([take(self.spectrum.vectors, rows), constant], axis=1)
         factors = xp.concat([-self._factors(alpha), like(np.ones(1), residuals)])[:, None]
+        if lost is not None:
+            residuals = residuals + vectors[:, :-1] @ (lost @ (lost.T @ self.along))
+            lost = xp.concat([lost, like(np.zeros((1, lost.shape[1])), lost)])
+
+        def shrink(x: Array) -> Array:
+            return factors * x if lost is None else factors * x - lost @ (lost.T @ x)
+
         identity = xp.eye(factors.shape[0], dtype=xp.float64, device=device(residuals))
-        inner = xp.linalg.solve(identity - factors * (vectors.T @ vectors), factors * (vectors.T @ residuals))
+        inner = xp.linalg.solve(identity - shrink(vectors.T @ vectors), shrink(vectors.T @ residuals))
         return residuals + vectors @ inner
 
     def each_row(self, alpha: float) -> Array:
         """Predict every row, held out alone."""
         alpha = self._refit_alpha(alpha, 1)
-        return self.y - self._residuals(alpha) / self._diagonal(alpha)[:, None]
+        diagonal, residuals = self.diagonal(alpha), self.residuals(alpha)
+        if self.basis is not None:
+            gain = PairsOfBasis(self, alpha).every_row()
+            diagonal, residuals = diagonal + gain[0], residuals + gain[1]
+        return self.y - residuals / diagonal[:, None]
 
     def pairs(self, pairs: Rows, alpha: float) -> Array:
         """Predict both rows of each pair, the two of them held out; shape (n_pairs, 2, p)."""
         alpha = self._refit_alpha(alpha, 2)
-        residuals, diagonal, between = self._residuals(alpha), self._diagonal(alpha), self._between(pairs, alpha)
-        first, second = pairs.T
+        diagonal, residuals, (first, second) = self.diagonal(alpha), self.residuals(alpha).T, pairs.T
+        vectors = self.spectrum.vectors
+        equations = PairEquations(
+            take(diagonal, first),
+            take(diagonal, second),
+            row_products(vectors, first, vectors, second, self._factors(alpha)) + self._shift,
+            take(residuals, first, axis=1),
+            take(residuals, second, axis=1),
+        )
+        if self.basis is not None:
+            equations = PairsOfBasis(self, alpha).correct(equations, pairs)
+        errors = [each.T for each in equations.solve()]
         return array_namespace(self.y).stack(
-            [
-                self._pair(first, second, residuals, diagonal, between),
-                self._pair(second, first, residuals, diagonal, between),
-            ],
-            axis=1,
+            [take(self.y, rows) - each for rows, each in zip((first, second), errors, strict=True)], axis=1
         )
 
     def all_pairs(self, alpha: float, rows: Rows | None = None, columns: Rows | None = None) -> Array:
@@ -127,7 +170,7 @@ class OneRanking:
         if is_foreign(self.y):
             assert rows is None
             assert columns is None
-            return self._plain_pairs(self._refit_alpha(alpha, 2)).predict()
+            return self._with_basis_rows(self._plain_pairs(self._refit_alpha(alpha, 2)).predict(), alpha)
         shape = (self.y.shape[1], *(self.n_rows if some is None else len(some) for some in (rows, columns)))
         require_memory(
             8 * math.prod(shape),
@@ -135,13 +178,26 @@ class OneRanking:
             "Ask for some of the pairs, or for their concordance.",
         )
         found = np.empty(shape)
-        for block in self._blocks(self._refit_alpha(alpha, 2), rows, columns):
+        upper = rows is None and columns is None
+        for block in self._blocks(self._refit_alpha(alpha, 2), rows, columns, upper):
             predict_held_out(out=found, **block)
         if rows is not None or columns is not None:
             numbers = np.arange(self.n_rows)
             rows, columns = (numbers if some is None else some for some in (rows, columns))
             for i, row in enumerate(rows):
                 found[:, i, columns == row] = np.nan
+            assert self.basis is None
+        return self._with_basis_rows(found, alpha)
+
+    def _with_basis_rows(self, found: Array, alpha: float) -> Array:
+        """Replace the predictions of all pairs with a basis row."""
+        if self.basis is not None:
+            y = self.y.T
+            for rows, equations in PairsOfBasis(self, self._refit_alpha(alpha, 2)).blocks():
+                first, second = equations.solve()
+                first, second = take(y, rows, axis=1)[:, :, None] - first, y[:, None, :] - second
+                for k, row in enumerate(rows.tolist()):
+                    found[:, row, :], found[:, :, row] = first[:, k, :], second[:, k, :]
         return found
 
     def count_pairs(self, alpha: float, rows: Rows | None = None, columns: Rows | None = None) -> PairCounts:
@@ -150,14 +206,21 @@ class OneRanking:
         Every pair counts once. With `rows` or `columns`, every combination of the two does. Predictions that differ by
         no more than rounding, as those of equal rows, are equal.
         """
-        found = PairCounts(*np.zeros((2, self.y.shape[1]), np.int64))
+        found, upper = PairCounts(*np.zeros((2, self.y.shape[1]), np.int64)), rows is None and columns is None
         alpha = self._refit_alpha(alpha, 2)
-        tolerances = _ROUNDING * np.sqrt(self.n_rows) * np.abs(to_host(self._residuals(alpha))).max(axis=0)
+        tolerances = _ROUNDING * np.sqrt(self.n_rows) * np.abs(to_host(self.residuals(alpha))).max(axis=0)
+        if self.basis is not None:
+            assert upper
+            others, y = self.basis.position == len(self.basis.basis.rows), self.y.T
+            rows = columns = np.flatnonzero(others)
+            for some, equations in PairsOfBasis(self, alpha).blocks():
+                own = take(y, some, axis=1)[:, :, None]
+                counts = equations.count(own, y[:, None, :], tolerances, alone=like(others, y))
+                found = PairCounts(found.halves + counts[0], found.pairs + counts[1])
         if is_foreign(self.y):
-            assert rows is None
-            assert columns is None
-            return PairCounts(*self._plain_pairs(alpha).count(tolerances))
-        for block in self._blocks(alpha, rows, columns):
+            counts = self._plain_pairs(alpha, rows).count(tolerances)
+            return PairCounts(found.halves + counts[0], found.pairs + counts[1])
+        for block in self._blocks(alpha, rows, columns, upper):
             count_held_out(halves=found.halves, pairs=found.pairs, tolerances=tolerances, **block)
         return found
 
@@ -165,23 +228,25 @@ class OneRanking:
         """Share of the pairs with different targets that are in the right order when held out; ties count half."""
         return self.count_pairs(alpha).concordance
 
-    def _plain_pairs(self, alpha: float) -> PlainPairs:
-        """Return all pairs, for arrays that compiled code does not take."""
+    def _plain_pairs(self, alpha: float, rows: Rows | None = None) -> PlainPairs:
+        """Return all pairs, or those of some rows, for arrays that compiled code does not take."""
+        numbers = np.arange(self.n_rows) if rows is None else rows
+        vectors, diagonal = self.spectrum.vectors, self.diagonal(alpha)
         return PlainPairs(
-            self.spectrum.vectors,
+            take(vectors, numbers),
             self._factors(alpha),
             self._shift,
-            self._diagonal(alpha),
-            self._residuals(alpha),
-            self.y,
+            take(diagonal, numbers),
+            self.residuals(alpha, numbers).T,
+            take(self.y, numbers).T,
         )
 
-    def _blocks(self, alpha: float, rows: Rows | None, columns: Rows | None) -> Iterator[dict[str, Any]]:
-        """Yield a few rows of I - A at a time, as the compiled functions take them; of all pairs, one half.
+    def _blocks(self, alpha: float, rows: Rows | None, columns: Rows | None, upper: bool) -> Iterator[dict[str, Any]]:
+        """Yield a few rows of I - A at a time, as the compiled functions take them; one half, if `upper`.
 
         All blocks are in the same memory.
         """
-        residuals, diagonal = self._residuals(alpha).T, self._diagonal(alpha)
+        residuals, diagonal = self.residuals(alpha).T, self.diagonal(alpha)
         sides = []
         for some in (rows, columns):
             numbers = slice(None) if some is None else some
@@ -190,7 +255,6 @@ class OneRanking:
         common = {"rows": sides[0], "columns": sides[1], "shift": self._shift}
         vectors, factors = self.spectrum.vectors, self._factors(alpha)
         left, right = (vectors if some is None else vectors[some] for some in (rows, columns))
-        upper = rows is None and columns is None
         size = min(_BLOCK_ROWS, max(1, _BLOCK_ELEMENTS // max(1, len(right))))
         memory, n_threads = np.empty(size * len(right)), resolve_threads(self.n_jobs)
         for part in slices(len(left), size):
@@ -200,21 +264,9 @@ class OneRanking:
             np.matmul(left[part] * factors, others.T, out=between)
             yield {**common, "between": between, "first_row": part.start, "upper": upper, "n_threads": n_threads}
 
-    def _between(self, pairs: Rows, alpha: float) -> Array:
-        """I - A of given pairs of rows."""
-        xp, vectors, factors = array_namespace(self.y), self.spectrum.vectors, self._factors(alpha)
-        parts = [np.empty((0, 2), np.intp), *(pairs[part] for part in self._slices(len(pairs)))]
-        found = []
-        for part in parts:
-            scaled = take(vectors, part[:, 0])
-            scaled *= factors
-            found.append(xp.vecdot(scaled, take(vectors, part[:, 1])))
-        return xp.concat(found) + self._shift
-
-    def _pair(self, i: Rows, j: Rows, residuals: Array, diagonal: Array, between: Array) -> Array:
-        d_i, d_j = take(diagonal, i), take(diagonal, j)
-        e = d_j[:, None] * take(residuals, i) - between[:, None] * take(residuals, j)
-        return take(self.y, i) - e / (d_i * d_j - between**2)[:, None]
+    def between(self, vectors: Array, alpha: float) -> Array:
+        """I - A of rows with some vectors, and all rows; not for a row with itself."""
+        return (vectors * self._factors(alpha)) @ self.spectrum.vectors.T + self._shift
 
     def _refit_alpha(self, alpha: float, n_held_out: int) -> float:
         return alpha * (1 - n_held_out / self.n_rows) if self.averaged else alpha
@@ -228,32 +280,26 @@ class OneRanking:
         """What I - A has between any two rows, beside the vectors."""
         return 0.0 if self.complete else -1 / self.n_rows
 
-    def _matrix(self, rows: Rows, alpha: float) -> Array:
-        """I - A, of some rows and columns."""
-        vectors = take(self.spectrum.vectors, rows)
-        block = (vectors * self._factors(alpha)) @ vectors.T + self._shift
-        if self.complete:
-            return block
-        xp = array_namespace(block)
-        return block + xp.eye(len(rows), dtype=xp.float64, device=device(block))
-
-    def _diagonal(self, alpha: float) -> Array:
+    def diagonal(self, alpha: float) -> Array:
+        """Diagonal of I - A."""
         factors, vectors = self._factors(alpha), self.spectrum.vectors
-        parts = [vectors[part, :] ** 2 @ factors for part in self._slices(self.n_rows)]
+        parts = [
+            vectors[part, :] ** 2 @ factors for part in slices(self.n_rows, _BLOCK_ELEMENTS // max(1, vectors.shape[1]))
+        ]
         diagonal = array_namespace(vectors).concat(parts)
         return diagonal if self.complete else diagonal + (1.0 + self._shift)
 
-    def _slices(self, n: int) -> Iterator[slice]:
-        """Split n rows of the vectors into blocks."""
-        return slices(n, _BLOCK_ELEMENTS // max(1, self.spectrum.vectors.shape[1]))
-
-    def _residuals(self, alpha: float) -> Array:
-        """(I - A) y."""
-        residuals = self.spectrum.vectors @ (self._factors(alpha)[:, None] * self._along)
-        return residuals if self.complete else residuals + self._centred
+    def residuals(self, alpha: float, rows: Rows | None = None) -> Array:
+        """(I - A) y; of some rows, if these are given."""
+        vectors, centred = self.spectrum.vectors, self._centred
+        if rows is not None:
+            vectors, centred = take(vectors, rows), take(centred, rows)
+        residuals = vectors @ (self._factors(alpha)[:, None] * self.along)
+        return residuals if self.complete else residuals + centred
 
     @cached_property
-    def _along(self) -> Array:
+    def along(self) -> Array:
+        """The targets, along the vectors."""
         return self.spectrum.vectors.T @ self._centred
 
     @cached_property

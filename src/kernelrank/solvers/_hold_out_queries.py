@@ -12,7 +12,7 @@ For whole queries e = N^-1 g are the residuals of T without T (Pahikkala et al. 
 coefficients of what comes instead. Of two forms of N and g, that which keeps its digits is taken: with all
 eigenvectors, ``1 - D`` instead of D, and no difference. Where the touched contrasts outnumber the eigenvectors, the
 equations are solved in the space of these; where parts of queries touch many contrasts, or alpha is small, for what
-remains.
+remains. Features that are made of basis rows, and lost with them, make ``D - G G'`` of D (``_held_out_basis.py``).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from kernelrank._arrays import Array, like, slices, take
 from kernelrank.pairs import members
+from kernelrank.solvers._held_out_basis import HeldOutBasis
 from kernelrank.solvers._ridge import Spectrum, largest
 
 Rows = NDArray[np.intp]
@@ -50,6 +51,10 @@ class HeldOutQueries:
         Query of each contrast, and of each row: 0, 1, ...
     images : ndarray of shape (m, r)
         Kernel of each row and the contrasts, times the eigenvectors.
+    basis : HeldOutBasis, optional
+        Rows that take features along when they are held out.
+    features : ndarray of shape (m, n), optional
+        The features, if there is a basis.
     """
 
     spectrum: Spectrum
@@ -57,6 +62,8 @@ class HeldOutQueries:
     of_contrast: NDArray[np.integer]
     of_row: NDArray[np.integer]
     images: Array
+    basis: HeldOutBasis | None = None
+    features: Array | None = None
 
     def every_query(self, alphas: NDArray[np.float64]) -> Array:
         """Predict the rows of every query without it, at the alpha of its refit.
@@ -96,6 +103,10 @@ class HeldOutQueries:
     def _predict(
         self, rows: Rows, contrasts: Rows, alphas: NDArray[np.float64], left: tuple[Array, Array] | None = None
     ) -> Array:
+        N = None if self.basis is None else self.basis.directions(rows)
+        if N is not None:
+            weights = [self._weights(contrasts, float(alpha), left, N) for alpha in alphas]
+            return self._xp.stack([take(self.features, rows) @ w for w in weights])
         images, size = _take(self.images, rows), len(contrasts) * self.spectrum.values.shape[0]
         blocks = [like(alphas[some], self.u) for some in slices(len(alphas), _BLOCK_ELEMENTS // max(1, size))]
         found = [_multiply(self._xp, images, self._coefficients(contrasts, some, left)) for some in blocks]
@@ -103,6 +114,36 @@ class HeldOutQueries:
 
     def _coefficients(self, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None) -> Array:
         """Solve for several alphas; shape (r, n_alphas, p)."""
+        values = self.spectrum.values
+        if left is not None and self.spectrum.complete:
+            many = len(contrasts) > _SHARE * values.shape[0]
+            if many or largest(values) > _WELL * float(self._xp.min(alphas)):
+                return self._refit(contrasts, alphas, left)
+        return self._along_without(contrasts, alphas, left) / (values[:, None] + alphas)[:, :, None]
+
+    def _weights(self, contrasts: Rows, alpha: float, left: tuple[Array, Array] | None, N: Array) -> Array:
+        """Solve for one alpha, orthogonally to directions that are lost; weights of the features, of shape (n, p)."""
+        assert self.basis is not None
+        xp, values, U = self._xp, self.spectrum.values[:, None], self.spectrum.right
+        if left is not None and self.spectrum.complete:
+            vectors, targets = self._what_remains(contrasts, left)
+            Z = U @ (values**0.5 * vectors.T)
+            Z -= N @ (N.T @ Z)
+            return Z @ xp.linalg.solve(Z.T @ Z + alpha * self._identity(Z.shape[1]), targets)
+        lost = self.basis.lost(N, alpha)
+        along = self._along_without(contrasts, like(np.array([alpha]), self.u), left, lost.shrunk)[:, 0, :]
+        along = (values / (values + alpha)) ** 0.5 * along
+        taken = lost.inside.T @ along
+        w = U @ ((along - lost.inside @ taken) / (values + alpha) ** 0.5)
+        return w - lost.outside @ taken / alpha**0.5 if lost.outside.shape[0] else w
+
+    def _along_without(
+        self, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None, lost: Array | None = None
+    ) -> Array:
+        """Return ``V' (u - e)``, e being the residuals of the contrasts; shape (r, n_alphas, p).
+
+        With G of what is lost, for one alpha.
+        """
         xp, values, along = self._xp, self.spectrum.values, self._along[:, None, :]
         vectors, u = _take(self.spectrum.vectors, contrasts), take(self.u, contrasts)
         inverse = 1.0 / (values[:, None] + alphas)
@@ -113,11 +154,9 @@ class HeldOutQueries:
                 new = left[0] @ vectors
                 gone, right = gone - new.T @ new, right + new.T @ left[1]
             matrix = self._identity(values.shape[0]) - gone * shrunk.T[:, None, :]
-            return inverse[:, :, None] * _swap(xp, xp.linalg.solve(matrix, right[None, ...]))
-        if left is not None and self.spectrum.complete:
-            many = len(contrasts) > _SHARE * values.shape[0]
-            if many or largest(values) > _WELL * float(xp.min(alphas)):
-                return self._refit(contrasts, alphas, left)
+            if lost is not None:
+                matrix = matrix + (gone @ lost) @ lost.T
+            return _swap(xp, xp.linalg.solve(matrix, right[None, ...]))
         if self.spectrum.complete:
             rest = alphas * inverse
             N = _weighted_gram(xp, vectors, rest)
@@ -125,6 +164,9 @@ class HeldOutQueries:
         else:
             N = self._identity(len(contrasts)) - _weighted_gram(xp, vectors, shrunk)
             g = u - _multiply(xp, vectors, shrunk[:, :, None] * along)
+        if lost is not None:
+            Y = vectors @ lost
+            N, g = N + Y @ Y.T, g + Y @ (lost.T @ self._along)
         e = xp.linalg.solve(N, g)
         if left is not None:
             Q, t = left
@@ -132,7 +174,7 @@ class HeldOutQueries:
             c = xp.linalg.solve(self._identity(Q.shape[0]) - Q @ Q.T + Q @ spread, t - Q @ (u - e))
             e = e - spread @ c
         back = _multiply(xp, vectors.T, _swap(xp, e))
-        return inverse[:, :, None] * (along - _swap(xp, back))
+        return along - _swap(xp, back)
 
     def _identity(self, n: int) -> Array:
         return self._xp.eye(n, dtype=self._xp.float64, device=device(self.u))
@@ -146,13 +188,17 @@ class HeldOutQueries:
 
         Above, parts of queries err as the square of the condition, if rows recur in other queries; this does not.
         """
-        others = np.setdiff1d(np.arange(self.u.shape[0]), contrasts)
-        xp, vectors = self._xp, self.spectrum.vectors
-        A = xp.concat([take(vectors, others), left[0] @ take(vectors, contrasts)])
-        targets, matrix = xp.concat([take(self.u, others), left[1]]), (A * self.spectrum.values) @ A.T
-        identity = self._identity(A.shape[0])
+        xp, (A, targets) = self._xp, self._what_remains(contrasts, left)
+        matrix, identity = (A * self.spectrum.values) @ A.T, self._identity(A.shape[0])
         found = [A.T @ xp.linalg.solve(matrix + alphas[k] * identity, targets) for k in range(alphas.shape[0])]
         return xp.stack(found, axis=1)
+
+    def _what_remains(self, contrasts: Rows, left: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return the eigenvectors' rows for the contrasts that remain, and these contrasts' targets."""
+        others = np.setdiff1d(np.arange(self.u.shape[0]), contrasts)
+        xp, vectors = self._xp, self.spectrum.vectors
+        rows = xp.concat([take(vectors, others), left[0] @ take(vectors, contrasts)])
+        return rows, xp.concat([take(self.u, others), left[1]])
 
     @cached_property
     def _contrasts(self) -> list[Rows]:

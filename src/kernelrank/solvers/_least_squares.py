@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kernelrank._arrays import Array, GroupSums, is_foreign, like, take, to_host
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian, PairLaplacian, scale_both
+from kernelrank.solvers._held_out_basis import Basis, HeldOutBasis
 from kernelrank.solvers._hold_out import OneRanking
 from kernelrank.solvers._hold_out_classes import WithoutTies
 from kernelrank.solvers._hold_out_queries import HeldOutQueries
@@ -54,6 +55,8 @@ class LeastSquares:
         Features, less their means: an offset common to all rows would cost digits.
     offset : array of shape (n,), optional
         These means.
+    basis : Basis, optional
+        Rows that the features are made of: where these are held out, features are lost.
     matrix : callable, optional
         Computes the kernel matrix, of shape (m, m), instead.
     """
@@ -66,10 +69,11 @@ class LeastSquares:
         *,
         rows: Array | None = None,
         offset: Array | None = None,
+        basis: Basis | None = None,
         matrix: Callable[[], Array] | None = None,
     ) -> None:
         self._loss, self._laplacian, self._root, self._queries = loss, loss.laplacian, loss.root, queries
-        self._rows, self._offset, self._make_matrix = rows, offset, matrix
+        self._rows, self._offset, self._basis, self._make_matrix = rows, offset, basis, matrix
         self._y, self._column = self._like(y), self._like(loss.root)[:, None]
         self._u = self._column * self._like(loss.targets)
         # With fewer features than contrasts, features are what is decomposed.
@@ -115,7 +119,7 @@ class LeastSquares:
         return [self._solve_again(float(alpha)) for alpha in alphas]
 
     def _solve_again(self, alpha: float) -> Array:
-        if self._primal:
+        if self.spectrum.right is not None:
             return self.spectrum.weights(alpha, self._u)
         return self._weights(self.spectrum.dual(alpha, self._u))
 
@@ -124,7 +128,7 @@ class LeastSquares:
         """The decomposition that all shortcuts share; it is made when first asked for, and kept."""
         return (
             decompose_features(self._features)
-            if self._primal
+            if self._primal or self._basis is not None
             else decompose_kernel(*self._kernel_of_contrasts(self._root))
         )
 
@@ -134,14 +138,17 @@ class LeastSquares:
         if not isinstance(self._laplacian, GraphLaplacian):
             return self
         loss = self._loss.diagonalised(self._queries)
-        return LeastSquares(loss, to_host(self._y), self._queries, rows=self._rows, offset=self._offset)
+        return LeastSquares(
+            loss, to_host(self._y), self._queries, rows=self._rows, offset=self._offset, basis=self._basis
+        )
 
     @cached_property
     def one_ranking(self) -> OneRanking:
         """Hold-outs of rows that are all compared with each other, and weigh the same."""
-        vectors = self._laplacian.lift(self.spectrum.vectors)
+        whole = self.spectrum
+        spectrum = Spectrum(whole.values, self._laplacian.lift(whole.vectors), whole.right)
         # As many threads as BLAS takes for the products.
-        return OneRanking(Spectrum(self.spectrum.values, vectors), self.spectrum.complete, self._y, n_jobs=-1)
+        return OneRanking(spectrum, whole.complete, self._y, n_jobs=-1, basis=self._held_out_basis)
 
     @cached_property
     def without_ties(self) -> WithoutTies:
@@ -155,14 +162,32 @@ class LeastSquares:
     def held_out_queries(self) -> HeldOutQueries:
         """Hold-outs of queries, or of parts of them."""
         assert not isinstance(self._laplacian, GraphLaplacian)
-        return HeldOutQueries(self.spectrum, self._u, self._laplacian.queries, self._queries, self._images())
+        return HeldOutQueries(
+            self.spectrum,
+            self._u,
+            self._laplacian.queries,
+            self._queries,
+            self._images(),
+            self._held_out_basis,
+            self._whole_rows() if self._held_out_basis is not None else None,
+        )
+
+    @cached_property
+    def _held_out_basis(self) -> HeldOutBasis | None:
+        m = self._y.shape[0]
+        if self._basis is None or len(self._basis.rows) == m:  # what is learnt lies in the span of rows that are left
+            return None
+        return HeldOutBasis(self._basis, self.spectrum, m)
+
+    def _whole_rows(self) -> Array:
+        """Features, as they were before their means were taken away."""
+        return self._rows if self._offset is None else self._rows + self._offset
 
     def _images(self) -> Array:
         """Kernel of each row and the contrasts, times the eigenvectors."""
         vectors = self.spectrum.vectors
         if self._rows is not None:
-            rows = self._rows if self._offset is None else self._rows + self._offset
-            return rows @ (self._features.T @ vectors)
+            return self._whole_rows() @ (self._features.T @ vectors)
         assert self._matrix is not None
         assert not isinstance(self._laplacian, GraphLaplacian)
         if not self._laplacian.tells_differences:

@@ -1,0 +1,118 @@
+r"""Basis rows that are held out: what ridge regression loses with them.
+
+Features are made of basis rows (``kernelrank.features``), and the fold takes some of these: weights must then be
+orthogonal to the directions N that only they could tell. With ``Z = V S U'`` and ``lambda = S^2``, an orthonormal basis
+Q of the span of
+
+    ``(lambda + alpha)^-1/2 U'N``,    and of ``alpha^-1/2 (N - U U'N)`` below it, where Z does not reach,
+
+tells what that does: of ``A = V D V'``, which takes targets to predictions, ``Y Y'`` is lost, with ``Y = V G`` and
+``G = D^1/2 Q``. So residuals and their matrix become those of ``I - A + Y Y'``: sums of what is not negative, which
+cost no digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from kernelrank._arrays import Array, like, to_host
+from kernelrank.features import BasisSpan
+from kernelrank.solvers._ridge import Spectrum
+
+Rows = NDArray[np.intp]
+
+
+class Basis(NamedTuple):
+    """Which of m rows features are made of, and how."""
+
+    rows: Rows
+    whitening: Array  # of shape (n_basis, n), with n features
+
+
+class Lost(NamedTuple):
+    """What is lost with some basis rows, for one alpha."""
+
+    inside: Array  # Q, as far as Z reaches; shape (r, n_lost)
+    outside: Array  # the rest of it, of shape (n, n_lost); or (0, n_lost), if Z reaches everything
+    shrunk: Array  # G, of shape (r, n_lost)
+
+
+@dataclass(frozen=True)
+class HeldOutBasis:
+    """What is lost with basis rows.
+
+    Attributes
+    ----------
+    basis : Basis
+    spectrum : Spectrum
+        Of the features' contrasts, with its right singular vectors.
+    n_rows : int
+    """
+
+    basis: Basis
+    spectrum: Spectrum
+    n_rows: int
+
+    @cached_property
+    def position(self) -> Rows:
+        """Which basis row each row is; n_basis, if it is none."""
+        found = np.full(self.n_rows, len(self.basis.rows))
+        found[self.basis.rows] = np.arange(len(self.basis.rows))
+        return found
+
+    def directions(self, rows: Rows) -> Array | None:
+        """Find what is lost with the basis rows among some rows; None if there are no such rows."""
+        gone = np.isin(self.basis.rows, rows)
+        if not gone.any():
+            return None
+        return like(self._span.lost(gone), self._right)
+
+    def lost(self, N: Array, alpha: float) -> Lost:
+        """Find what orthonormal directions are worth."""
+        return self._as_lost(array_namespace(N).linalg.qr(self._coordinates(N, alpha))[0], alpha)
+
+    def each_alone(self, alpha: float) -> Lost:
+        """Find what is lost with each basis row alone: columns of length 1, or 0; the last is 0, of no row."""
+        xp, L = array_namespace(self._right), self._coordinates(self._alone, alpha)
+        lengths = xp.sqrt(xp.sum(L**2, axis=0))
+        return self._as_lost(L / xp.where(lengths > 0.0, lengths, 1.0), alpha)
+
+    @cached_property
+    def together(self) -> NDArray[np.bool_]:
+        """Pairs of basis rows, as positions, that lose more than each alone; shape (n_basis + 1, n_basis + 1)."""
+        return np.pad(self._span.lost_together(), (0, 1))
+
+    @cached_property
+    def _alone(self) -> Array:
+        return like(np.pad(self._span.lost_alone(), ((0, 0), (0, 1))), self._right)
+
+    @cached_property
+    def _span(self) -> BasisSpan:
+        return BasisSpan(np.asarray(to_host(self.basis.whitening)))
+
+    @property
+    def _right(self) -> Array:
+        assert self.spectrum.right is not None
+        return self.spectrum.right
+
+    def _coordinates(self, N: Array, alpha: float) -> Array:
+        """Stack what is to be made orthonormal, the greatest rows first: so the small ones keep their digits."""
+        xp, U = array_namespace(N), self._right
+        inside = xp.flip(U.T @ N / xp.sqrt(self.spectrum.values + alpha)[:, None], axis=0)
+        if U.shape[0] == U.shape[1]:
+            return inside
+        outside = N - U @ (U.T @ N)
+        outside -= U @ (U.T @ outside)  # once more, or rounding would be divided by a small alpha
+        return xp.concat([outside / alpha**0.5, inside])
+
+    def _as_lost(self, Q: Array, alpha: float) -> Lost:
+        xp, values = array_namespace(Q), self.spectrum.values
+        n_outside = Q.shape[0] - values.shape[0]
+        inside = xp.flip(Q[n_outside:, :], axis=0)
+        return Lost(inside, Q[:n_outside, :], xp.sqrt(values / (values + alpha))[:, None] * inside)

@@ -1,0 +1,170 @@
+r"""Two equations for each pair of held-out rows, in the plain words of the formula.
+
+With ``W = I - A`` (``_hold_out.py``) and residuals r, the rows i and j of a pair have the held-out residuals
+
+    ``e_i = (W_jj r_i - W_ij r_j) / det``,  ``det = W_ii W_jj - W_ij^2``.
+
+Compiled code does the same for NumPy's arrays, where W is one matrix for all pairs. It is not for a pair with a basis
+row, which takes features along (``_held_out_basis.py``): W gains ``Y Y'``, with a column of Y for either row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+
+from kernelrank._arrays import Array, slices, take
+
+Counts = NDArray[np.int64]
+Rows = NDArray[np.intp]
+
+BLOCK_ELEMENTS = 1 << 22  # of some rows of W: 32 MiB
+
+
+class LostOfPairs(NamedTuple):
+    """What pairs of basis rows i and j lose; arrays of the shape of the pairs."""
+
+    i_of_i: Array  # Y in row i, of the column of i
+    j_of_i: Array
+    i_of_j: Array
+    j_of_j: Array
+    parallel: Array  # product of the two columns Q, of length 1 or 0
+    of_i: Array  # Y'y, of the column of i; the first axis are the outputs
+    of_j: Array
+
+
+@dataclass(frozen=True)
+class PairEquations:
+    """Equations of pairs of rows i and j; arrays of any shape, the same for all, that may be broadcast.
+
+    Attributes
+    ----------
+    first, second, between : array
+        W_ii, W_jj and W_ij.
+    r_first, r_second : array
+        Residuals; their first axis are the outputs.
+    """
+
+    first: Array
+    second: Array
+    between: Array
+    r_first: Array
+    r_second: Array
+
+    def without(self, lost: LostOfPairs) -> PairEquations:
+        """Return the equations of models that have lost some features."""
+        # The second column of Q, less its part along the first.
+        c = 1.0 / (1.0 - lost.parallel**2) ** 0.5
+        i, j = (lost.i_of_j - lost.parallel * lost.i_of_i) * c, (lost.j_of_j - lost.parallel * lost.j_of_i) * c
+        rest = (lost.of_j - lost.parallel * lost.of_i) * c
+        return PairEquations(
+            self.first + lost.i_of_i**2 + i**2,
+            self.second + lost.j_of_i**2 + j**2,
+            self.between + lost.i_of_i * lost.j_of_i + i * j,
+            self.r_first + lost.i_of_i * lost.of_i + i * rest,
+            self.r_second + lost.j_of_i * lost.of_i + j * rest,
+        )
+
+    def solve(self) -> tuple[Array, Array]:
+        """Return the held-out residuals of both rows."""
+        inverse = self._inverse
+        return (
+            (self.second * self.r_first - self.between * self.r_second) * inverse,
+            (self.first * self.r_second - self.between * self.r_first) * inverse,
+        )
+
+    def count(
+        self, y_first: Array, y_second: Array, tolerances: NDArray[np.float64], alone: Array | bool
+    ) -> tuple[Counts, Counts]:
+        """Count, for each output, two for a pair in the right order and one for equal predictions; and all pairs.
+
+        Predictions are equal if they differ by no more than the residuals' errors, `tolerances`, make of them. The
+        determinant has lost digits where it is much less than its first term, and `slack` allows for that. Pairs
+        that are not `alone` come in the other order as well, and count where their first row is the better one.
+        """
+        inverse, p = self._inverse, y_first.shape[0]
+        first, second = (self.second + self.between) * inverse, (self.first + self.between) * inverse
+        slack = abs(self.first * self.second * inverse) * (abs(first) + abs(second))
+        halves, pairs = np.zeros((2, p), np.int64)
+        for k in range(p):
+            target = y_first[k, ...] - y_second[k, ...]
+            better, worse = target > 0.0, (target < 0.0) & alone
+            predicted = target - first * self.r_first[k, ...] + second * self.r_second[k, ...]
+            noise = slack * float(tolerances[k])
+            halves[k] += _count(better & (predicted > noise)) + _count(better & (predicted >= -noise))
+            halves[k] += _count(worse & (predicted < -noise)) + _count(worse & (predicted <= noise))
+            pairs[k] += _count(better) + _count(worse)
+        return halves, pairs
+
+    @property
+    def _inverse(self) -> Array:
+        return 1.0 / (self.first * self.second - self.between**2)
+
+
+@dataclass(frozen=True)
+class PlainPairs:
+    """Every row with every other, for arrays that compiled code does not take.
+
+    Attributes
+    ----------
+    vectors : array of shape (m, r)
+    factors : array of shape (r,)
+    shift : float
+        ``W = vectors diag(factors) vectors' + shift`` off its diagonal.
+    diagonal : array of shape (m,)
+        Of W.
+    residuals, y : array of shape (p, m)
+    """
+
+    vectors: Array
+    factors: Array
+    shift: float
+    diagonal: Array
+    residuals: Array
+    y: Array
+
+    def predict(self) -> Array:
+        """Return F, ``F[i, j]`` the prediction of row i with i and j held out; NaN for i = j; shape (p, m, m)."""
+        xp, (p, m) = array_namespace(self.y), self.y.shape
+        found = xp.empty((p, m, m), dtype=xp.float64, device=device(self.y))
+        for rows, equations in self._blocks():
+            found[:, rows, :] = self.y[:, rows, None] - equations.solve()[0]
+        return found
+
+    def count(self, tolerances: NDArray[np.float64]) -> tuple[Counts, Counts]:
+        """Count pairs, for each output; see :meth:`PairEquations.count`."""
+        halves, pairs = np.zeros((2, self.y.shape[0]), np.int64)
+        for rows, equations in self._blocks():
+            found = equations.count(self.y[:, rows, None], self.y[:, None, :], tolerances, alone=False)
+            halves, pairs = halves + found[0], pairs + found[1]
+        return halves, pairs
+
+    def _blocks(self) -> Iterator[tuple[slice, PairEquations]]:
+        """Yield some rows, and their equations with all rows; NaN for a row with itself."""
+        xp, (p, m) = array_namespace(self.y), self.y.shape
+        numbers = xp.arange(m, device=device(self.y))
+        for rows in slices(m, BLOCK_ELEMENTS // (m * p)):
+            W = (self.vectors[rows, :] * self.factors) @ self.vectors.T + self.shift
+            W = xp.where(numbers[rows, None] == numbers, xp.nan, W)
+            r = self.residuals
+            yield rows, PairEquations(self.diagonal[rows, None], self.diagonal, W, r[:, rows, None], r[:, None, :])
+
+
+def row_products(A: Array, i: Rows, B: Array, j: Rows, factors: Array | None = None) -> Array:
+    """Compute products of row ``i[k]`` of A and row ``j[k]`` of B for all k, with factors for the columns if given."""
+    xp, found = array_namespace(A), []
+    for some in [slice(0, 0), *slices(len(i), BLOCK_ELEMENTS // max(1, A.shape[1]))]:
+        rows = take(A, i[some])
+        if factors is not None:
+            rows *= factors
+        found.append(xp.vecdot(rows, take(B, j[some])))
+    return xp.concat(found)
+
+
+def _count(mask: Array) -> int:
+    return int(array_namespace(mask).count_nonzero(mask))

@@ -1,0 +1,180 @@
+"""Hold-outs of reduced sets: basis rows that are held out are gone."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from least_squares import data, query_ids
+
+from kernelrank import RLS, RLSCV, NystromMap, RankRLS, RankRLSCV
+from kernelrank.kernels import Gaussian, Polynomial
+from kernelrank.metrics import concordance_index
+
+KERNELS = {
+    "linear": "linear",
+    "gaussian": Gaussian(0.3),
+    "next to linear": Gaussian(1e-4),
+    "deficient": Polynomial(2, gamma=0.1),
+}
+kernels = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+ALPHAS = [1e-6, 0.1]
+
+
+def refit(model, X, y, rows, alpha, qid=None):
+    """Predict some rows by a model of the other rows, and of the basis rows among these."""
+    rest = np.setdiff1d(np.arange(len(y)), rows)
+    kept = np.setdiff1d(model.basis_indices_, rows)
+    if len(kept) == 0:
+        features = np.zeros((len(y), 1))
+    elif model.kernel == "linear":
+        features = X @ scipy.linalg.orth(X[kept].T)
+    else:
+        features = NystromMap(model.kernel_, selection=kept).fit(X).transform(X)
+    kind = RLS if isinstance(model, RLS) else RankRLS
+    ids = {} if qid is None else {"qid": qid[rest]}
+    return kind(alpha).fit(features[rest], y[rest], **ids).predict(features[rows])
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
+
+
+@kernels
+@pytest.mark.parametrize("n_basis", [3, 20, 45, 50])
+@pytest.mark.parametrize(("kind", "outputs"), [(RLS, None), (RankRLS, 2)])
+def test_folds_of_one_ranking(rng, kernel, n_basis, kind, outputs):
+    X, y = data(rng, n=8, outputs=outputs)
+    X[7] = X[11]
+    model = kind(kernel=kernel, n_basis=n_basis).fit(X, y)
+    basis = model.basis_indices_
+    folds = [
+        basis[:1],
+        basis[:2],
+        [7, 11],
+        rng.permutation(50)[:9],
+        np.setdiff1d(np.arange(38), basis[1:3]),
+        basis[:30],
+    ]
+    for alpha in ALPHAS:
+        for rows, found in zip(folds, model.hold_out(folds, alpha=alpha), strict=True):
+            close(found, refit(model, X, y, rows, alpha))
+
+
+@kernels
+@pytest.mark.parametrize("n_basis", [3, 20, 45, 50])
+def test_folds_with_queries(rng, kernel, n_basis):
+    X, y = data(rng, n=8)
+    X[7] = X[11]
+    qid = query_ids(rng)
+    model = RankRLS(kernel=kernel, n_basis=n_basis).fit(X, y, qid=qid)
+    folds = [np.flatnonzero(qid == k) for k in np.unique(qid)]
+    folds += [np.flatnonzero(qid == 1)[:2], np.flatnonzero(qid < 3), model.basis_indices_[:2], [7, 11]]
+    folds += [np.flatnonzero(qid <= 2)[:-2]]
+    for alpha in ALPHAS:
+        for rows, found in zip(folds, model.hold_out(folds, alpha=alpha), strict=True):
+            close(found, refit(model, X, y, rows, alpha, qid))
+        every = model.leave_query_out(alpha=alpha)
+        for k in np.unique(qid):
+            close(every[qid == k], refit(model, X, y, np.flatnonzero(qid == k), alpha, qid))
+
+
+@kernels
+@pytest.mark.parametrize(("n_basis", "outputs"), [(2, None), (7, 2), (14, None)])
+def test_pairs(rng, kernel, n_basis, outputs):
+    X, y = data(rng, m=15, n=8, outputs=outputs)
+    model = RankRLS(kernel=kernel, n_basis=n_basis).fit(X, y)
+    a, b = model.basis_indices_[:2]
+    X[a] = X[b]  # neither loses anything alone, but both together do
+    model = model.fit(X, y)
+    pairs = np.array(list(combinations(range(15), 2)))
+    for alpha in ALPHAS:
+        expected = np.array([refit(model, X, y, pair, alpha) for pair in pairs])
+        close(model.leave_pair_out(pairs, alpha=alpha), expected)
+        F = model.leave_pair_out(alpha=alpha)
+        close(F[pairs[:, 0], pairs[:, 1]], expected[:, 0])
+        close(F[pairs[:, 1], pairs[:, 0]], expected[:, 1])
+        assert np.isnan(np.diagonal(F)).all()
+
+
+def test_pairs_of_next_to_equal_basis_rows(rng):
+    X, y = data(rng, m=15)
+    model = RankRLS(kernel=Gaussian(0.3), n_basis=6).fit(X, y)
+    a, b = model.basis_indices_[:2]
+    X[a] = X[b] + 1e-5  # what they lose is next to parallel
+    model = model.fit(X, y)
+    found = model.leave_pair_out([[a, b], [b, a]], alpha=0.1)
+    expected = refit(model, X, y, [a, b], 0.1)
+    np.testing.assert_allclose(found, [expected, expected[::-1]], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_basis", [1, 6, 30])
+def test_concordance(rng, n_basis):
+    X, Y = data(rng, m=30, outputs=2)
+    Y[:, 1] = Y[:, 1] > 0
+    model = RankRLS(kernel=Gaussian(0.3), n_basis=n_basis).fit(X, Y)
+    F = np.moveaxis(model.leave_pair_out(alpha=0.1), 2, 0)
+    for f, y, found in zip(F, Y.T, model.leave_pair_out_concordance(alpha=0.1), strict=True):
+        i, j = np.nonzero(y[:, None] > y)
+        gain = f[i, j] - f[j, i]
+        assert found == pytest.approx(0.5 * np.mean(gain > 1e-12) + 0.5 * np.mean(gain >= -1e-12))
+    # Against the basis of all rows, so that the pairs above tell something.
+    kept = RankRLS().fit(NystromMap(Gaussian(0.3), selection=model.basis_indices_).fit_transform(X), Y)
+    assert (
+        n_basis == 30
+        or np.abs(F - np.moveaxis(kept.leave_pair_out(alpha=0.1), 2, 0))[:, ~np.eye(30, dtype=bool)].max() > 1e-3
+    )
+
+
+def test_an_alpha_is_chosen_without_held_out_basis_rows(rng):
+    X, y = data(rng, m=30)
+    options = {"alphas": [1e-4, 0.1], "kernel": Gaussian(0.3), "n_basis": 12}
+    chosen = RLSCV(**options).fit(X, y)
+    for alpha, [score] in zip(chosen.alphas_, chosen.scores_, strict=True):
+        errors = [y[i] - refit(chosen, X, y, [i], alpha)[0] for i in range(30)]
+        assert score == pytest.approx(-np.mean(np.square(errors)))
+    chosen = RankRLSCV(**options).fit(X, y)
+    ranker = RankRLS(kernel=Gaussian(0.3), n_basis=12).fit(X, y)
+    expected = [[ranker.leave_pair_out_concordance(alpha=alpha)] for alpha in chosen.alphas_]
+    np.testing.assert_allclose(chosen.scores_, expected)
+    qid = np.arange(30) // 5
+    chosen = RankRLSCV(**options).fit(X, y, qid=qid)
+    for alpha, [score] in zip(chosen.alphas_, chosen.scores_, strict=True):
+        scores = np.concatenate([refit(chosen, X, y, np.flatnonzero(qid == k), alpha, qid) for k in range(6)])
+        assert score == pytest.approx(concordance_index(y, scores, qid=qid))
+
+
+def test_a_matrix_in_place_of_rows(rng):
+    X, y = data(rng)
+    kernel = Gaussian(0.3)
+    K, fold = kernel(X), [np.arange(9)]
+    rows, matrix = (RankRLS(0.1, kernel=k, n_basis=12).fit(D, y) for k, D in ((kernel, X), ("precomputed", K)))
+    np.testing.assert_array_equal(matrix.basis_indices_, rows.basis_indices_)
+    np.testing.assert_allclose(matrix.predict(K[:5]), rows.predict(X[:5]), rtol=1e-9)
+    assert np.count_nonzero(matrix.dual_coef_) == 12
+    np.testing.assert_allclose(matrix.hold_out(fold), rows.hold_out(fold), rtol=1e-8)
+    np.testing.assert_allclose(matrix.path([1.0])[:, matrix.basis_indices_], rows.path([1.0]), rtol=1e-7, atol=1e-10)
+    with pytest.raises(ValueError, match="square"):
+        matrix.fit(K[:, :20], y)
+
+
+def test_given_pairs_with_queries(rng):
+    X, y = data(rng, m=30)
+    qid = np.arange(30) // 6
+    i, j = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    model = RankRLS(0.1, kernel=Gaussian(0.3), n_basis=10).fit_pairs(X, np.stack([i, j], axis=1), qid=qid)
+    rows = np.flatnonzero(qid == 2)
+    kept = np.setdiff1d(model.basis_indices_, rows)
+    features = NystromMap(model.kernel_, selection=kept).fit(X).transform(X)
+    outside = qid[i] != 2
+    other = RankRLS(0.1).fit_pairs(features, np.stack([i, j], axis=1)[outside], qid=qid)
+    np.testing.assert_allclose(model.hold_out([rows])[0], other.predict(features[rows]), rtol=1e-8, atol=1e-10)
+
+
+def test_pairs_without_ties(rng):
+    X, y = data(rng)
+    model = RankRLS(kernel="gaussian", n_basis=9, ties="drop").fit(X, np.sign(y))
+    for refused in (model.leave_pair_out, model.leave_pair_out_concordance):
+        with pytest.raises(ValueError, match="n_basis"):
+            refused()
+    assert RankRLS(kernel="gaussian", n_basis=50, ties="drop").fit(X, np.sign(y)).leave_pair_out_concordance() > 0.5
