@@ -308,7 +308,7 @@ class LeastSquaresEstimator(Predictor):
         """Predict rows as the model of the other rows would, without fitting it.
 
         Each array is what ``clone(self).fit`` on the rows outside the fold predicts for those inside, with the
-        same alpha and the same parameters of the kernel.
+        same alpha and the same parameters of the kernel; with `n_basis`, for the basis rows outside the fold.
 
         Parameters
         ----------

@@ -44,7 +44,8 @@ class RankRLS(OnlineLeastSquares, Ranker):
         function, or "precomputed".
     n_basis : int, default=None
         Learn a combination of so many rows' kernels instead of all rows', drawn at random ([1]_, section 3.5):
-        O(m n_basis^2), and memory for m n_basis numbers. Other parts of the optimum are lost. None means all rows.
+        O(m n_basis^2), and memory for m n_basis numbers. Other parts of the optimum are lost; basis rows that are held
+        out are lost as well. None means all rows.
     ties : {"keep", "drop"}, default="keep"
         Whether pairs of rows with equal utilities count: they ask for equal scores. With "keep" the average is over
         all ordered pairs, a row with itself included, so that repeating rows and weighting them agree.

@@ -35,7 +35,8 @@ class RLS(RegressorMixin, OnlineLeastSquares):  # type: ignore[misc]
         function, or "precomputed".
     n_basis : int, default=None
         Learn a combination of so many rows' kernels instead of all rows', drawn at random: O(m n_basis^2), and memory
-        for m n_basis numbers. Other parts of the optimum are lost. None means all rows.
+        for m n_basis numbers. Other parts of the optimum are lost; basis rows that are held out are lost as well. None
+        means all rows.
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct" solves the equations, and can take all the shortcuts. "cg" takes conjugate gradients, preconditioned by
         the diagonal, for sparse data with many rows and features: O(m s) a step, no shortcuts. "auto" takes them

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._arrays import slices
 from kernelrank._memory import require_memory
 from kernelrank._validation import check_features, encode_queries, separate_qid
 from kernelrank.features._nystrom import BasisSpan, draw_order, map_rows, whitening
@@ -17,6 +18,8 @@ from kernelrank.kernels import Precomputed, make_kernel
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+
+_IN_CACHE = 1 << 18  # elements of some rows, that they are read once
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -223,7 +226,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ndarray of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        return np.asarray(features - (features @ self._removed) @ self._removed.T)
+        found, size = np.empty_like(features), _IN_CACHE // max(1, self.n_components_)
+        for some in slices(len(features), size):
+            rows = features[some]
+            np.subtract(rows, (rows @ self._removed) @ self._removed.T, out=found[some])
+        return found
 
     def _select(self, m: int, queries: NDArray[np.int32] | None) -> Rows:
         if not isinstance(self.selection, str):
