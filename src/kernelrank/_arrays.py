@@ -70,6 +70,12 @@ def take(x: Array, numbers: Codes, axis: int = 0) -> Array:
     return x[numbers] if axis == 0 else np.take(x, numbers, axis=axis)
 
 
+def take_rows(matrix: Array, rows: Codes) -> Array:
+    """Return rows of a matrix; no copy if they follow each other."""
+    in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
+    return matrix[int(rows[0]) : int(rows[-1]) + 1, :] if in_a_row else take(matrix, rows)
+
+
 def take_both(matrix: Array, rows: Codes, columns: Codes) -> Array:
     """Copy some rows of some columns."""
     return take(take(matrix, rows), columns, axis=1) if is_foreign(matrix) else matrix[np.ix_(rows, columns)]

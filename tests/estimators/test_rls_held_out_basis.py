@@ -31,9 +31,9 @@ def refit(model, X, y, rows, alpha, qid=None):
         features = X @ scipy.linalg.orth(X[kept].T)
     else:
         features = NystromMap(model.kernel_, selection=kept).fit(X).transform(X)
-    kind = RLS if isinstance(model, RLS) else RankRLS
+    other = RLS(alpha) if isinstance(model, RLS) else RankRLS(alpha, ties=model.ties)
     ids = {} if qid is None else {"qid": qid[rest]}
-    return kind(alpha).fit(features[rest], y[rest], **ids).predict(features[rows])
+    return other.fit(features[rest], y[rest], **ids).predict(features[rows])
 
 
 def close(found, expected):
@@ -171,10 +171,22 @@ def test_given_pairs_with_queries(rng):
     np.testing.assert_allclose(model.hold_out([rows])[0], other.predict(features[rows]), rtol=1e-8, atol=1e-10)
 
 
-def test_pairs_without_ties(rng):
-    X, y = data(rng)
-    model = RankRLS(kernel="gaussian", n_basis=9, ties="drop").fit(X, np.sign(y))
-    for refused in (model.leave_pair_out, model.leave_pair_out_concordance):
-        with pytest.raises(ValueError, match="n_basis"):
-            refused()
-    assert RankRLS(kernel="gaussian", n_basis=50, ties="drop").fit(X, np.sign(y)).leave_pair_out_concordance() > 0.5
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_basis", [2, 9, 20])
+def test_pairs_without_ties(rng, n_classes, n_basis):
+    X, y = data(rng, m=21)
+    y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes)).astype(float)
+    model = RankRLS(kernel=Gaussian(0.3), n_basis=n_basis, ties="drop").fit(X, y)
+    X[model.basis_indices_[0]] = X[model.basis_indices_[1]]
+    model = model.fit(X, y)
+    pairs, right = np.array(list(combinations(range(21), 2))), []
+    for alpha in (1e-5, 0.1):
+        expected = np.array([refit(model, X, y, pair, alpha) for pair in pairs])
+        close(model.leave_pair_out(pairs, alpha=alpha), expected)
+        F = model.leave_pair_out(alpha=alpha)
+        # A ranking without ties has no level of its own: differences are what is predicted.
+        close((F - F.T)[pairs[:, 0], pairs[:, 1]], expected[:, 0] - expected[:, 1])
+        i, j = np.nonzero(y[:, None] > y)
+        gain = F[i, j] - F[j, i]
+        right = 0.5 * np.mean(gain > 1e-8) + 0.5 * np.mean(gain >= -1e-8)
+        assert model.leave_pair_out_concordance(alpha=alpha) == pytest.approx(right)

@@ -90,7 +90,7 @@ def test_leave_pair_out_without_ties(rng, monkeypatch):
     every = model.leave_pair_out()
     assert np.isnan(np.diagonal(every)).all()
     assert np.isnan(every).sum() == 40
-    monkeypatch.setattr("kernelrank.solvers._hold_out_classes._BLOCK_ELEMENTS", 100)
+    monkeypatch.setattr("kernelrank.solvers._hold_out.BLOCK_ELEMENTS", 100)
     np.testing.assert_allclose(model.leave_pair_out(), every, rtol=1e-9)
     chosen = RankRLSCV(alphas=3, ties="drop").fit(X, y)
     for alpha, [score] in zip(chosen.alphas_, chosen.scores_, strict=True):

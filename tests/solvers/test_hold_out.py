@@ -157,15 +157,20 @@ def test_equal_rows_are_tied(rng, n):
 
 
 @forms
-def test_some_rows_against_some_columns(rng, form):
-    ranking = OneRanking(*form(rng, 40), targets(rng, 40, 2))
-    F = ranking.all_pairs(ALPHA)
+def test_some_rows_against_some_columns(rng, form, monkeypatch):
+    monkeypatch.setattr("kernelrank.solvers._hold_out.BLOCK_ELEMENTS", 2000)
+    ranking = OneRanking(*form(rng, 40), targets(rng, 40, 2), averaged=False)
+    F, y = ranking.all_pairs(ALPHA), ranking.y.T
     rows, columns = rng.permutation(40)[:21], rng.permutation(40)[:30]
-    np.testing.assert_allclose(ranking.all_pairs(ALPHA, rows, columns), F[:, rows[:, None], columns], rtol=1e-9)
-    np.testing.assert_allclose(ranking.all_pairs(ALPHA, rows), F[:, rows], rtol=1e-9)
-    np.testing.assert_allclose(ranking.all_pairs(ALPHA, columns=columns), F[:, :, columns], rtol=1e-9)
-    assert ranking.all_pairs(ALPHA, rows[:0], columns).shape == (2, 0, 30)
-    assert ranking.all_pairs(ALPHA, rows, columns[:0]).shape == (2, 21, 0)
+    for others in (columns, columns[:0]):
+        blocks = list(ranking.blocks_of_pairs(rows, others, ALPHA))
+        np.testing.assert_array_equal(np.concatenate([some for some, _ in blocks]), rows)
+        for some, equations in blocks:
+            first, second = equations.solve()
+            np.testing.assert_allclose(y[:, some, None] - first, F[:, some[:, None], others], rtol=1e-9)
+            np.testing.assert_allclose(y[:, None, others] - second, F[:, others, some[:, None]], rtol=1e-9)
+    assert len(list(ranking.blocks_of_pairs(rows, columns, ALPHA))) > 1
+    assert not list(ranking.blocks_of_pairs(rows[:0], columns, ALPHA))
 
 
 @forms
@@ -215,9 +220,7 @@ def test_blocks_and_threads_change_nothing(rng, form, block_rows, monkeypatch):
     np.testing.assert_array_equal(three.all_pairs(ALPHA), one.all_pairs(ALPHA))
     np.testing.assert_allclose(one.all_pairs(ALPHA), F, rtol=1e-8, atol=1e-10)
     np.testing.assert_array_equal(three.count_pairs(ALPHA), counts)
-    np.testing.assert_array_equal(
-        three.all_pairs(ALPHA, rows[:90], rows[50:]), one.all_pairs(ALPHA, rows[:90], rows[50:])
-    )
+    np.testing.assert_array_equal(*(each.count_pairs(ALPHA, rows[:90], rows[50:]) for each in (three, one)))
 
 
 def test_counting_takes_memory_for_a_few_rows(rng):
@@ -235,7 +238,7 @@ def test_memory_is_asked_for_before_it_is_taken(rng, monkeypatch):
     monkeypatch.setattr("kernelrank._memory.available_memory", lambda: 2**20)
     with pytest.raises(MemoryError, match=r"\(1, 400, 400\).*Ask for some of the pairs, or for their concordance"):
         ranking.all_pairs(ALPHA)
-    assert ranking.all_pairs(ALPHA, np.arange(3)).shape == (1, 3, 400)
+    assert ranking.pairs(np.array([[0, 1]]), ALPHA).shape == (1, 2, 1)
 
 
 def test_arrays_that_do_not_fit():

@@ -350,11 +350,6 @@ class RankRLS(OnlineLeastSquares, Ranker):
         return predictions[:, :, 0] if self._single else predictions
 
     def _without_ties(self, solver: LeastSquares, pairs: NDArray[np.intp] | None = None) -> WithoutTies:
-        if self.n_basis is not None and len(self.basis_indices_) < len(self._problem().y):
-            raise ValueError(
-                'With ties="drop" and n_basis, leave_pair_out has no closed form: basis rows that are held out are'
-                " gone. Keep ties, or refit."
-            )
         held_out = solver.without_ties
         classes, n = held_out.classes, held_out.n_classes
         n_pairs = n * (n + 1) // 2 if pairs is None else len(np.unique(np.sort(classes[pairs], axis=1), axis=0))

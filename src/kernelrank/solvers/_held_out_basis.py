@@ -51,7 +51,7 @@ class HeldOutBasis:
     ----------
     basis : Basis
     spectrum : Spectrum
-        Of the features' contrasts, with its right singular vectors.
+        Of the features' contrasts, with its right singular vectors; zeros, where there are more on the left.
     n_rows : int
     """
 
@@ -105,7 +105,7 @@ class HeldOutBasis:
         """Stack what is to be made orthonormal, the greatest rows first: so the small ones keep their digits."""
         xp, U = array_namespace(N), self._right
         inside = xp.flip(U.T @ N / xp.sqrt(self.spectrum.values + alpha)[:, None], axis=0)
-        if U.shape[0] == U.shape[1]:
+        if U.shape[0] <= U.shape[1]:
             return inside
         outside = N - U @ (U.T @ N)
         outside -= U @ (U.T @ outside)  # once more, or rounding would be divided by a small alpha

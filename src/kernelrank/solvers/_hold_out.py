@@ -16,7 +16,6 @@ Features that are made of basis rows are lost with these: see ``_held_out_basis.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,12 +25,12 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from kernelrank._arrays import Array, is_foreign, like, slices, take, to_host
+from kernelrank._arrays import Array, is_foreign, like, slices, take, take_rows, to_host
 from kernelrank._core import HeldOutRows, count_held_out, predict_held_out
 from kernelrank._memory import require_memory
 from kernelrank._threads import resolve_threads
 from kernelrank.solvers._held_out_basis import HeldOutBasis
-from kernelrank.solvers._pair_equations import PairEquations, PlainPairs, row_products
+from kernelrank.solvers._pair_equations import BLOCK_ELEMENTS, PairEquations, row_products
 from kernelrank.solvers._pairs_of_basis import PairsOfBasis
 from kernelrank.solvers._ridge import Spectrum
 
@@ -93,23 +92,24 @@ class OneRanking:
         alpha = self._refit_alpha(alpha, len(rows))
         if not self.complete and len(rows) > self.spectrum.values.shape[0]:
             return take(self.y, rows) - self._solve_by_vectors(rows, alpha)
-        matrix, residuals = self.equations(rows, alpha)
+        matrix, residuals, _ = self.equations(rows, alpha)
         if len(rows):
             residuals = array_namespace(residuals).linalg.solve(matrix, residuals)
         return take(self.y, rows) - residuals
 
-    def equations(self, rows: Rows, alpha: float) -> tuple[Array, Array]:
-        """Return I - A of some rows and columns, and these rows' residuals; at the alpha of the refit."""
+    def equations(self, rows: Rows, alpha: float) -> tuple[Array, Array, Array]:
+        """Return I - A of some rows, their residuals, and products of y; at the alpha of the refit."""
         vectors, residuals = take(self.spectrum.vectors, rows), self.residuals(alpha, rows)
         matrix = (vectors * self._factors(alpha)) @ vectors.T + self._shift
         if not self.complete:
             xp = array_namespace(matrix)
             matrix = matrix + xp.eye(len(rows), dtype=xp.float64, device=device(matrix))
+        products = self._products(alpha)
         lost = self._lost(rows, alpha)
         if lost is not None:
-            Y = vectors @ lost
-            matrix, residuals = matrix + Y @ Y.T, residuals + Y @ (lost.T @ self.along)
-        return matrix, residuals
+            Y, along = vectors @ lost, lost.T @ self.along
+            matrix, residuals, products = matrix + Y @ Y.T, residuals + Y @ along, products + along.T @ along[:, 0]
+        return matrix, residuals, products
 
     def _lost(self, rows: Rows, alpha: float) -> Array | None:
         """Return G with ``Y = V G``, where ``Y Y'`` is lost of A with these rows; None if nothing is."""
@@ -145,7 +145,12 @@ class OneRanking:
 
     def pairs(self, pairs: Rows, alpha: float) -> Array:
         """Predict both rows of each pair, the two of them held out; shape (n_pairs, 2, p)."""
-        alpha = self._refit_alpha(alpha, 2)
+        errors = self.equations_of_pairs(pairs, self._refit_alpha(alpha, 2)).solve()
+        predictions = [take(self.y, rows) - each.T for rows, each in zip(pairs.T, errors, strict=True)]
+        return array_namespace(self.y).stack(predictions, axis=1)
+
+    def equations_of_pairs(self, pairs: Rows, alpha: float) -> PairEquations:
+        """Return the equations of pairs, at the alpha of the refit."""
         diagonal, residuals, (first, second) = self.diagonal(alpha), self.residuals(alpha).T, pairs.T
         vectors = self.spectrum.vectors
         equations = PairEquations(
@@ -154,51 +159,57 @@ class OneRanking:
             row_products(vectors, first, vectors, second, self._factors(alpha)) + self._shift,
             take(residuals, first, axis=1),
             take(residuals, second, axis=1),
+            self._products(alpha)[:, None],
         )
-        if self.basis is not None:
-            equations = PairsOfBasis(self, alpha).correct(equations, pairs)
-        errors = [each.T for each in equations.solve()]
-        return array_namespace(self.y).stack(
-            [take(self.y, rows) - each for rows, each in zip((first, second), errors, strict=True)], axis=1
-        )
+        return equations if self.basis is None else PairsOfBasis(self, alpha).correct(equations, pairs)
 
-    def all_pairs(self, alpha: float, rows: Rows | None = None, columns: Rows | None = None) -> Array:
+    def all_pairs(self, alpha: float) -> Array:
         """Return F, ``F[i, j]`` the prediction of row i with i and j held out; shape (p, m, m).
 
-        A row with itself means nothing: it is NaN. With `rows` or `columns`, only these of F.
+        A row with itself means nothing: it is NaN.
         """
-        if is_foreign(self.y):
-            assert rows is None
-            assert columns is None
-            return self._with_basis_rows(self._plain_pairs(self._refit_alpha(alpha, 2)).predict(), alpha)
-        shape = (self.y.shape[1], *(self.n_rows if some is None else len(some) for some in (rows, columns)))
-        require_memory(
-            8 * math.prod(shape),
-            f"Predictions of all pairs, of shape {shape} with the outputs first,",
-            "Ask for some of the pairs, or for their concordance.",
-        )
-        found = np.empty(shape)
-        upper = rows is None and columns is None
-        for block in self._blocks(self._refit_alpha(alpha, 2), rows, columns, upper):
-            predict_held_out(out=found, **block)
-        if rows is not None or columns is not None:
-            numbers = np.arange(self.n_rows)
-            rows, columns = (numbers if some is None else some for some in (rows, columns))
-            for i, row in enumerate(rows):
-                found[:, i, columns == row] = np.nan
-            assert self.basis is None
-        return self._with_basis_rows(found, alpha)
-
-    def _with_basis_rows(self, found: Array, alpha: float) -> Array:
-        """Replace the predictions of all pairs with a basis row."""
-        if self.basis is not None:
-            y = self.y.T
-            for rows, equations in PairsOfBasis(self, self._refit_alpha(alpha, 2)).blocks():
-                first, second = equations.solve()
-                first, second = take(y, rows, axis=1)[:, :, None] - first, y[:, None, :] - second
-                for k, row in enumerate(rows.tolist()):
-                    found[:, row, :], found[:, :, row] = first[:, k, :], second[:, k, :]
+        alpha, m, (xp, y) = self._refit_alpha(alpha, 2), self.n_rows, (array_namespace(self.y), self.y.T)
+        if is_foreign(y):
+            found = xp.empty((y.shape[0], m, m), dtype=xp.float64, device=device(y))
+            rows = np.arange(m)
+        else:
+            require_memory(
+                8 * y.shape[0] * m * m,
+                f"Predictions of all pairs, of shape {(y.shape[0], m, m)} with the outputs first,",
+                "Ask for some of the pairs, or for their concordance.",
+            )
+            found = np.empty((y.shape[0], m, m))
+            for block in self._blocks(alpha, None, None, upper=True):
+                predict_held_out(out=found, **block)
+            rows = np.empty(0, np.intp) if self.basis is None else self.basis.basis.rows
+        for some, equations in self.blocks_of_pairs(rows, np.arange(m), alpha):
+            first, second = equations.solve()
+            first, second = take(y, some, axis=1)[:, :, None] - first, y[:, None, :] - second
+            if len(rows) == m:
+                found[:, int(some[0]) : int(some[-1]) + 1, :] = first
+            else:
+                found[:, some, :], found[:, :, some] = first, np.moveaxis(second, 1, 2)
         return found
+
+    def blocks_of_pairs(self, rows: Rows, columns: Rows, alpha: float) -> Iterator[tuple[Rows, PairEquations]]:
+        """Yield some rows, and their equations with all columns, at the alpha of the refit; with itself, NaN."""
+        if len(rows) == 0:
+            return
+        xp, vectors, diagonal = array_namespace(self.y), take_rows(self.spectrum.vectors, columns), self.diagonal(alpha)
+        residuals, products = self.residuals(alpha).T, self._products(alpha)[:, None, None]
+        basis = None if self.basis is None else PairsOfBasis(self, alpha)
+        for part in slices(len(rows), BLOCK_ELEMENTS // max(1, 4 * len(columns) * residuals.shape[0])):
+            some = rows[part]
+            W = (take(self.spectrum.vectors, some) * self._factors(alpha)) @ vectors.T + self._shift
+            equations = PairEquations(
+                take(diagonal, some)[:, None],
+                take(diagonal, columns),
+                xp.where(like(some[:, None] == columns, W), xp.nan, W),
+                take(residuals, some, axis=1)[:, :, None],
+                take(residuals, columns, axis=1)[:, None, :],
+                products,
+            )
+            yield some, equations if basis is None else basis.correct_block(equations, some, columns)
 
     def count_pairs(self, alpha: float, rows: Rows | None = None, columns: Rows | None = None) -> PairCounts:
         """Count the pairs with different targets, and those in the right order when both rows are held out.
@@ -206,40 +217,30 @@ class OneRanking:
         Every pair counts once. With `rows` or `columns`, every combination of the two does. Predictions that differ by
         no more than rounding, as those of equal rows, are equal.
         """
-        found, upper = PairCounts(*np.zeros((2, self.y.shape[1]), np.int64)), rows is None and columns is None
-        alpha = self._refit_alpha(alpha, 2)
-        tolerances = _ROUNDING * np.sqrt(self.n_rows) * np.abs(to_host(self.residuals(alpha))).max(axis=0)
-        if self.basis is not None:
+        alpha, m, y = self._refit_alpha(alpha, 2), self.n_rows, self.y.T
+        tolerances = _ROUNDING * np.sqrt(m) * np.abs(to_host(self.residuals(alpha))).max(axis=0)
+        halves, pairs = np.zeros((2, y.shape[0]), np.int64)
+        upper = rows is None and columns is None
+        plain, alone = np.empty(0, np.intp), np.zeros(m, dtype=bool)
+        if is_foreign(y):
             assert upper
-            others, y = self.basis.position == len(self.basis.basis.rows), self.y.T
-            rows = columns = np.flatnonzero(others)
-            for some, equations in PairsOfBasis(self, alpha).blocks():
-                own = take(y, some, axis=1)[:, :, None]
-                counts = equations.count(own, y[:, None, :], tolerances, alone=like(others, y))
-                found = PairCounts(found.halves + counts[0], found.pairs + counts[1])
-        if is_foreign(self.y):
-            counts = self._plain_pairs(alpha, rows).count(tolerances)
-            return PairCounts(found.halves + counts[0], found.pairs + counts[1])
-        for block in self._blocks(alpha, rows, columns, upper):
-            count_held_out(halves=found.halves, pairs=found.pairs, tolerances=tolerances, **block)
-        return found
+            plain = np.arange(m)
+        elif self.basis is not None:
+            assert upper
+            plain, alone = self.basis.basis.rows, self.basis.position == len(self.basis.basis.rows)
+            rows = columns = np.flatnonzero(alone)
+        for some, equations in self.blocks_of_pairs(plain, np.arange(m), alpha):
+            own = take(y, some, axis=1)[:, :, None]
+            counts = equations.count(own, y[:, None, :], tolerances, alone=like(alone, y))
+            halves, pairs = halves + counts[0], pairs + counts[1]
+        if not is_foreign(y):
+            for block in self._blocks(alpha, rows, columns, upper):
+                count_held_out(halves=halves, pairs=pairs, tolerances=tolerances, **block)
+        return PairCounts(halves, pairs)
 
     def concordance(self, alpha: float) -> NDArray[np.float64]:
         """Share of the pairs with different targets that are in the right order when held out; ties count half."""
         return self.count_pairs(alpha).concordance
-
-    def _plain_pairs(self, alpha: float, rows: Rows | None = None) -> PlainPairs:
-        """Return all pairs, or those of some rows, for arrays that compiled code does not take."""
-        numbers = np.arange(self.n_rows) if rows is None else rows
-        vectors, diagonal = self.spectrum.vectors, self.diagonal(alpha)
-        return PlainPairs(
-            take(vectors, numbers),
-            self._factors(alpha),
-            self._shift,
-            take(diagonal, numbers),
-            self.residuals(alpha, numbers).T,
-            take(self.y, numbers).T,
-        )
 
     def _blocks(self, alpha: float, rows: Rows | None, columns: Rows | None, upper: bool) -> Iterator[dict[str, Any]]:
         """Yield a few rows of I - A at a time, as the compiled functions take them; one half, if `upper`.
@@ -264,9 +265,10 @@ class OneRanking:
             np.matmul(left[part] * factors, others.T, out=between)
             yield {**common, "between": between, "first_row": part.start, "upper": upper, "n_threads": n_threads}
 
-    def between(self, vectors: Array, alpha: float) -> Array:
-        """I - A of rows with some vectors, and all rows; not for a row with itself."""
-        return (vectors * self._factors(alpha)) @ self.spectrum.vectors.T + self._shift
+    def _products(self, alpha: float) -> Array:
+        """``y' (I - A) z`` of the first output y and each output z."""
+        products = (self.along * self._factors(alpha)[:, None]).T @ self.along[:, 0]
+        return products if self.complete else products + self._centred.T @ self._centred[:, 0]
 
     def _refit_alpha(self, alpha: float, n_held_out: int) -> float:
         return alpha * (1 - n_held_out / self.n_rows) if self.averaged else alpha

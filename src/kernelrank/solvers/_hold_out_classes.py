@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs import PairLaplacian, members
+from kernelrank.solvers._held_out_basis import Basis, HeldOutBasis
 from kernelrank.solvers._hold_out import OneRanking
-from kernelrank.solvers._ridge import decompose_kernel
+from kernelrank.solvers._pair_equations import PairEquations
+from kernelrank.solvers._ridge import decompose_completely, decompose_kernel
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-_BLOCK_ELEMENTS = 1 << 21  # of pairs of rows at once: 16 MiB a matrix
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 _WORST = 1e6
 
@@ -43,37 +44,30 @@ class PairOfClasses:
     Attributes
     ----------
     ranking : OneRanking
-        With one output.
-    classes : ndarray of shape (m,)
-    known : ndarray of shape (n_classes, n_classes)
-        Times the coefficients' sums over classes: what a prediction for a row of each class has to lose.
+        Its outputs are y, and what is known about a row of the first class, and about one of the second: times the
+        coefficients, that is what a prediction has to lose.
     """
 
     ranking: OneRanking
-    classes: Rows
-    known: Array
 
     def pairs(self, pairs: Rows, alpha: float) -> Array:
         """Predict both rows of each pair; shape (n_pairs, 2)."""
-        i, j = pairs.T
-        found = self.ranking.pairs(pairs, alpha)[:, :, 0]
-        first, second = found.T
-        return np.stack([self._correct(i, j, first, second, alpha), self._correct(j, i, second, first, alpha)], axis=1)
+        errors = _errors(self.ranking.equations_of_pairs(pairs, alpha))
+        return np.asarray(self.ranking.y[:, 0][pairs] - np.stack(errors, axis=1))
 
-    def block(self, rows: Rows, columns: Rows, alpha: float) -> tuple[Array, Array]:
-        """Predict rows of one class and rows of the other, for every combination: those of `rows`, of `columns`."""
-        first = self.ranking.all_pairs(alpha, rows, columns)[0]
-        second = self.ranking.all_pairs(alpha, columns, rows)[0].T
-        i, j = rows[:, None], columns
-        return self._correct(i, j, first, second, alpha), self._correct(j, i, second, first, alpha)
+    def blocks(self, rows: Rows, columns: Rows, alpha: float) -> Iterator[tuple[Rows, Array, Array]]:
+        """Yield some of the rows, which are of the first class, and predictions for them and all columns."""
+        y = self.ranking.y[:, 0]
+        for some, equations in self.ranking.blocks_of_pairs(rows, columns, alpha):
+            first, second = _errors(equations)
+            yield some, y[some, None] - first, y[columns] - second
 
-    def _correct(self, i: Rows, j: Rows, predicted: Array, other: Array, alpha: float) -> Array:
-        """Take from predictions for i, rows of one class, what is due to that."""
-        y, known = self.ranking.y[:, 0], self.known[self.classes[i.flat[0]]][self.classes]
-        vectors, values = self.ranking.spectrum.vectors, self.ranking.spectrum.values
-        spread = vectors @ ((alpha / (values + alpha)) * (vectors.T @ known))  # W known
-        effect = spread @ (y - y.mean()) - spread[i] * (y[i] - predicted) - spread[j] * (y[j] - other)
-        return np.asarray(predicted - effect)
+
+def _errors(equations: PairEquations) -> tuple[Array, Array]:
+    """Return the errors of both rows of each pair, by predictions that do not know their classes."""
+    first, second = (errors[0] for errors in equations.solve())
+    due = equations.products - equations.r_first * first - equations.r_second * second
+    return first + due[1], second + due[2]
 
 
 class WithoutTies:
@@ -81,17 +75,24 @@ class WithoutTies:
 
     Parameters
     ----------
-    M : ndarray of shape (m - 1, m - 1)
-        Kernel matrix of the contrasts.
-    noise : float
-        What eigenvalues of it are but rounding.
     laplacian : PairLaplacian
-        Of the pairs without ties, whose contrasts these are.
+        Of the pairs without ties.
     y : ndarray of shape (m, 1)
+    matrix : tuple of ndarray of shape (m - 1, m - 1), and float
+        Kernel matrix of the contrasts, and what eigenvalues of it are but rounding.
+    features : tuple of ndarray of shape (m - 1, n), and Basis
+        Those of the contrasts, and the rows that they are made of; instead of a matrix.
     """
 
-    def __init__(self, M: Array, noise: float, laplacian: PairLaplacian, y: Array) -> None:
-        self._M, self._noise, self._laplacian, self._y = M, noise, laplacian, y
+    def __init__(
+        self,
+        laplacian: PairLaplacian,
+        y: Array,
+        *,
+        matrix: tuple[Array, float] | None = None,
+        features: tuple[Array, Basis] | None = None,
+    ) -> None:
+        self._laplacian, self._y, self._matrix, self._features = laplacian, y, matrix, features
         _, self.classes = np.unique(y[:, 0], return_inverse=True)
         self._sizes = np.bincount(self.classes).astype(np.float64)
         self._rows = members(self.classes, len(self._sizes))
@@ -124,7 +125,8 @@ class WithoutTies:
                 left = self._left(c, d)
                 if left.min() < 0 or np.count_nonzero(left) < 2:
                     continue
-                for rows, first, second in self._blocks(c, d, alpha):
+                pair = self._decompose(c, d)
+                for rows, first, second in pair.blocks(self._rows[c], self._rows[d], alpha):
                     found[np.ix_(rows, self._rows[d])] = first
                     found[np.ix_(self._rows[d], rows)] = second.T
         return found
@@ -136,23 +138,16 @@ class WithoutTies:
         for c in range(self.n_classes):
             for d in range(c + 1, self.n_classes):
                 total += self._sizes[c] * self._sizes[d]
-                largest = float(np.max(self._decompose(c, d).ranking.spectrum.values, initial=0.0))
+                pair = self._decompose(c, d)
+                largest = float(np.max(pair.ranking.spectrum.values, initial=0.0))
                 for k, alpha in enumerate(alphas):
                     # Rounding grows as the condition of the equations, that of equal rows as well.
                     rounding = scale * min(1.0 + largest / alpha, _WORST)
-                    for _, first, second in self._blocks(c, d, float(alpha)):
+                    for _, first, second in pair.blocks(self._rows[c], self._rows[d], float(alpha)):
                         second -= first
                         right[k] += np.count_nonzero(second > rounding)
                         right[k] += np.count_nonzero(np.abs(second) <= rounding) / 2
         return right / total
-
-    def _blocks(self, c: int, d: int, alpha: float) -> Iterator[tuple[Rows, Array, Array]]:
-        """Yield rows of class c, and predictions for them and for all rows of class d."""
-        pair, columns = self._decompose(c, d), self._rows[d]
-        size = max(1, _BLOCK_ELEMENTS // len(columns))
-        for start in range(0, len(self._rows[c]), size):
-            rows = self._rows[c][start : start + size]
-            yield rows, *pair.block(rows, columns, alpha)
 
     def _decompose(self, c: int, d: int) -> PairOfClasses:
         """Decompose the contrasts in coordinates in which their errors have the covariance of the identity."""
@@ -169,13 +164,20 @@ class WithoutTies:
         def whiten(A: Array) -> Array:
             return np.vstack([scale * A[:n], scipy.linalg.solve_triangular(factor, A[n:], lower=True)])
 
-        spectrum = decompose_kernel(whiten(whiten(self._M).T), self._noise * float(np.max(1.0 / variances)))
+        if self._features is not None:
+            spectrum = decompose_completely(whiten(self._features[0]))
+        else:
+            assert self._matrix is not None
+            M, noise = self._matrix
+            spectrum = decompose_kernel(whiten(whiten(M).T), noise * float(np.max(1.0 / variances)))
         vectors = spectrum.vectors
         back = np.vstack(
             [scale * vectors[:n], scipy.linalg.solve_triangular(factor, vectors[n:], lower=True, trans="T")]
         )
-        spectrum = type(spectrum)(spectrum.values, self._laplacian.lift(back))
-        found = PairOfClasses(OneRanking(spectrum, True, self._y, averaged=False), self.classes, known)
+        spectrum = type(spectrum)(spectrum.values, self._laplacian.lift(back), spectrum.right)
+        outputs = np.column_stack([self._y, known[c][self.classes], known[d][self.classes]])
+        basis = None if self._features is None else HeldOutBasis(self._features[1], spectrum, len(outputs))
+        found = PairOfClasses(OneRanking(spectrum, True, outputs, averaged=False, basis=basis))
         self._last = (c, d), found
         return found
 

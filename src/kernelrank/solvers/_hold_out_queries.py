@@ -25,7 +25,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from kernelrank._arrays import Array, like, slices, take
+from kernelrank._arrays import Array, like, slices, take, take_rows
 from kernelrank.pairs import members
 from kernelrank.solvers._held_out_basis import HeldOutBasis
 from kernelrank.solvers._ridge import Spectrum, largest
@@ -107,7 +107,7 @@ class HeldOutQueries:
         if N is not None:
             weights = [self._weights(contrasts, float(alpha), left, N) for alpha in alphas]
             return self._xp.stack([take(self.features, rows) @ w for w in weights])
-        images, size = _take(self.images, rows), len(contrasts) * self.spectrum.values.shape[0]
+        images, size = take_rows(self.images, rows), len(contrasts) * self.spectrum.values.shape[0]
         blocks = [like(alphas[some], self.u) for some in slices(len(alphas), _BLOCK_ELEMENTS // max(1, size))]
         found = [_multiply(self._xp, images, self._coefficients(contrasts, some, left)) for some in blocks]
         return found[0] if len(found) == 1 else self._xp.concat(found)
@@ -145,7 +145,7 @@ class HeldOutQueries:
         With G of what is lost, for one alpha.
         """
         xp, values, along = self._xp, self.spectrum.values, self._along[:, None, :]
-        vectors, u = _take(self.spectrum.vectors, contrasts), take(self.u, contrasts)
+        vectors, u = take_rows(self.spectrum.vectors, contrasts), take(self.u, contrasts)
         inverse = 1.0 / (values[:, None] + alphas)
         shrunk = values[:, None] * inverse
         if len(contrasts) > values.shape[0]:
@@ -211,12 +211,6 @@ class HeldOutQueries:
     @cached_property
     def _along(self) -> Array:
         return self.spectrum.vectors.T @ self.u
-
-
-def _take(matrix: Array, rows: Rows) -> Array:
-    """Rows of a matrix; no copy if they follow each other."""
-    in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
-    return matrix[int(rows[0]) : int(rows[-1]) + 1, :] if in_a_row else take(matrix, rows)
 
 
 def _multiply(xp: Any, vectors: Array, columns: Array) -> Array:

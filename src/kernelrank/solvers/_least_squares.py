@@ -156,7 +156,11 @@ class LeastSquares:
         assert isinstance(self._laplacian, PairLaplacian)
         if is_foreign(self._y):
             raise ValueError('Pairs are held out of data with ties="drop" by NumPy alone: fit to NumPy arrays.')
-        return WithoutTies(*self._kernel_of_contrasts(np.ones_like(self._root)), self._laplacian, self._y)
+        if self._held_out_basis is not None:
+            features = self._laplacian.project(self._rows), self._held_out_basis.basis
+            return WithoutTies(self._laplacian, self._y, features=features)
+        matrix = self._kernel_of_contrasts(np.ones_like(self._root))
+        return WithoutTies(self._laplacian, self._y, matrix=matrix)
 
     @cached_property
     def held_out_queries(self) -> HeldOutQueries:

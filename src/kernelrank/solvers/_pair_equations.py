@@ -4,18 +4,17 @@ With ``W = I - A`` (``_hold_out.py``) and residuals r, the rows i and j of a pai
 
     ``e_i = (W_jj r_i - W_ij r_j) / det``,  ``det = W_ii W_jj - W_ij^2``.
 
-Compiled code does the same for NumPy's arrays, where W is one matrix for all pairs. It is not for a pair with a basis
-row, which takes features along (``_held_out_basis.py``): W gains ``Y Y'``, with a column of Y for either row.
+Compiled code does the same for NumPy's arrays, where W is one matrix for all pairs. It is another one for a pair with a
+basis row, which takes features along (``_held_out_basis.py``): W gains ``Y Y'``, with a column of Y for either row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from kernelrank._arrays import Array, slices, take
@@ -47,7 +46,9 @@ class PairEquations:
     first, second, between : array
         W_ii, W_jj and W_ij.
     r_first, r_second : array
-        Residuals; their first axis are the outputs.
+        Residuals W y; their first axis are the outputs.
+    products : array
+        ``y' W z`` of the first output y and each output z.
     """
 
     first: Array
@@ -55,6 +56,7 @@ class PairEquations:
     between: Array
     r_first: Array
     r_second: Array
+    products: Array
 
     def without(self, lost: LostOfPairs) -> PairEquations:
         """Return the equations of models that have lost some features."""
@@ -68,6 +70,7 @@ class PairEquations:
             self.between + lost.i_of_i * lost.j_of_i + i * j,
             self.r_first + lost.i_of_i * lost.of_i + i * rest,
             self.r_second + lost.j_of_i * lost.of_i + j * rest,
+            self.products + lost.of_i[:1, ...] * lost.of_i + rest[:1, ...] * rest,
         )
 
     def solve(self) -> tuple[Array, Array]:
@@ -104,55 +107,6 @@ class PairEquations:
     @property
     def _inverse(self) -> Array:
         return 1.0 / (self.first * self.second - self.between**2)
-
-
-@dataclass(frozen=True)
-class PlainPairs:
-    """Every row with every other, for arrays that compiled code does not take.
-
-    Attributes
-    ----------
-    vectors : array of shape (m, r)
-    factors : array of shape (r,)
-    shift : float
-        ``W = vectors diag(factors) vectors' + shift`` off its diagonal.
-    diagonal : array of shape (m,)
-        Of W.
-    residuals, y : array of shape (p, m)
-    """
-
-    vectors: Array
-    factors: Array
-    shift: float
-    diagonal: Array
-    residuals: Array
-    y: Array
-
-    def predict(self) -> Array:
-        """Return F, ``F[i, j]`` the prediction of row i with i and j held out; NaN for i = j; shape (p, m, m)."""
-        xp, (p, m) = array_namespace(self.y), self.y.shape
-        found = xp.empty((p, m, m), dtype=xp.float64, device=device(self.y))
-        for rows, equations in self._blocks():
-            found[:, rows, :] = self.y[:, rows, None] - equations.solve()[0]
-        return found
-
-    def count(self, tolerances: NDArray[np.float64]) -> tuple[Counts, Counts]:
-        """Count pairs, for each output; see :meth:`PairEquations.count`."""
-        halves, pairs = np.zeros((2, self.y.shape[0]), np.int64)
-        for rows, equations in self._blocks():
-            found = equations.count(self.y[:, rows, None], self.y[:, None, :], tolerances, alone=False)
-            halves, pairs = halves + found[0], pairs + found[1]
-        return halves, pairs
-
-    def _blocks(self) -> Iterator[tuple[slice, PairEquations]]:
-        """Yield some rows, and their equations with all rows; NaN for a row with itself."""
-        xp, (p, m) = array_namespace(self.y), self.y.shape
-        numbers = xp.arange(m, device=device(self.y))
-        for rows in slices(m, BLOCK_ELEMENTS // (m * p)):
-            W = (self.vectors[rows, :] * self.factors) @ self.vectors.T + self.shift
-            W = xp.where(numbers[rows, None] == numbers, xp.nan, W)
-            r = self.residuals
-            yield rows, PairEquations(self.diagonal[rows, None], self.diagonal, W, r[:, rows, None], r[:, None, :])
 
 
 def row_products(A: Array, i: Rows, B: Array, j: Rows, factors: Array | None = None) -> Array:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from kernelrank._arrays import Array, like, slices, take, to_host
-from kernelrank.solvers._pair_equations import BLOCK_ELEMENTS, LostOfPairs, PairEquations, row_products
+from kernelrank._arrays import Array, like, take, take_rows, to_host
+from kernelrank.solvers._pair_equations import LostOfPairs, PairEquations, row_products
 
 if TYPE_CHECKING:
     from kernelrank.solvers._hold_out import OneRanking
@@ -69,46 +68,34 @@ class PairsOfBasis:
             self._find(found, pairs[k], (int(k),))
         return found
 
-    def blocks(self) -> Iterator[tuple[Rows, PairEquations]]:
-        """Yield some basis rows, and their equations with all rows; NaN for a row with itself."""
-        ranking, basis = self._ranking, self._basis
-        xp, m, p = array_namespace(self._own), basis.n_rows, self._along.shape[0]
-        residuals, diagonal = ranking.residuals(self._alpha).T, ranking.diagonal(self._alpha)
-        for some in slices(len(basis.basis.rows), BLOCK_ELEMENTS // (4 * m * p)):
-            rows = basis.basis.rows[some]
-            vectors = take(self._vectors, rows)
-            same = rows[:, None] == np.arange(m)
-            W = ranking.between(vectors, self._alpha)
-            own = PairEquations(
-                take(diagonal, rows)[:, None],
-                diagonal,
-                xp.where(like(same, W), xp.nan, W),
-                take(residuals, rows, axis=1)[:, :, None],
-                residuals[:, None, :],
-            )
-            parallel = take(self._directions[:, some].T @ self._directions, basis.position, axis=1)
-            special = self._special(parallel, np.arange(some.start, some.stop)[:, None], basis.position) & ~same
-            lost = LostOfPairs(
-                self._own[some, None],
-                (self._vectors @ self._shrunk[:, some]).T,
-                take(vectors @ self._shrunk, basis.position, axis=1),
-                take(self._own, basis.position),
-                xp.where(like(special | same, parallel), 0.0, parallel),
-                self._along[:, some, None],
-                take(self._along, basis.position, axis=1)[:, None, :],
-            )
-            found = own.without(lost)
-            for k, j in np.argwhere(special):
-                self._find(found, np.array([rows[k], j]), (int(k), int(j)))
-            yield rows, found
+    def correct_block(self, equations: PairEquations, rows: Rows, columns: Rows) -> PairEquations:
+        """Correct the equations of every combination of some rows with others."""
+        xp, i, j = array_namespace(self._own), self._basis.position[rows], self._basis.position[columns]
+        of_rows, same = take(self._shrunk, i, axis=1), rows[:, None] == columns
+        parallel = take(take(self._directions, i, axis=1).T @ self._directions, j, axis=1)
+        special = self._special(parallel, i[:, None], j) & ~same
+        lost = LostOfPairs(
+            take(self._own, i)[:, None],
+            (take_rows(self._vectors, columns) @ of_rows).T,
+            take(take(self._vectors, rows) @ self._shrunk, j, axis=1),
+            take(self._own, j),
+            xp.where(like(special | same, parallel), 0.0, parallel),
+            take(self._along, i, axis=1)[:, :, None],
+            take(self._along, j, axis=1)[:, None, :],
+        )
+        found = equations.without(lost)
+        for k, column in np.argwhere(special):
+            self._find(found, np.array([rows[k], columns[column]]), (int(k), int(column)))
+        return found
 
     def _special(self, parallel: Array, i: Rows, j: Rows) -> NDArray[np.bool_]:
         return np.asarray((1.0 - to_host(parallel) ** 2 < _PARALLEL) | self._basis.together[i, j])
 
     def _find(self, equations: PairEquations, pair: Rows, where: tuple[int, ...]) -> None:
         """Replace the equations of one pair."""
-        matrix, residuals = self._ranking.equations(pair, self._alpha)
+        matrix, residuals, products = self._ranking.equations(pair, self._alpha)
         equations.first[where], equations.second[where] = matrix[0, 0], matrix[1, 1]
         equations.between[where] = matrix[0, 1]
         for k in range(residuals.shape[1]):
             equations.r_first[(k, *where)], equations.r_second[(k, *where)] = residuals[0, k], residuals[1, k]
+            equations.products[(k, *where)] = products[k]

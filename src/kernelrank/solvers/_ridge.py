@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from array_api_compat import array_namespace
 
 from kernelrank._arrays import Array, eigh, solve_shifted, svd
@@ -70,6 +71,15 @@ def decompose_features(Z: Array) -> Spectrum:
     singular, vectors, right = svd(Z)
     singular[singular <= max(Z.shape) * _EPS * largest(singular)] = 0.0
     return Spectrum(singular**2, vectors, right)
+
+
+def decompose_completely(Z: Array) -> Spectrum:
+    """Find all eigenvectors of Z Z', for NumPy; with zeros on the right, where Z has fewer columns than rows."""
+    (k, n), (vectors, singular, right) = Z.shape, scipy.linalg.svd(Z, check_finite=False)
+    singular[singular <= max(k, n) * _EPS * largest(singular)] = 0.0
+    values, padded = np.zeros(k), np.zeros((n, k))
+    values[: len(singular)], padded[:, : len(singular)] = singular**2, right[: len(singular)].T
+    return Spectrum(values, np.ascontiguousarray(vectors), padded)
 
 
 def decompose_kernel(M: Array, noise: float) -> Spectrum:
