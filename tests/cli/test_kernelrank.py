@@ -2,6 +2,7 @@
 
 import lzma
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,10 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from kernelrank import RLS, RankRLS, RankSVM, RankSVMCV, cli, metrics
+from kernelrank import RLS, OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV, cli, metrics
 from kernelrank.cli import _data
 from kernelrank.io import dump_svmlight, load_svmlight
+from kernelrank.kernels import Gaussian, Polynomial
 from kernelrank.persistence import load_model, save_model, save_svmlight_model
 
 PROGRAM = [sys.executable, "-c", "import sys; from kernelrank.cli import main; sys.exit(main())"]
@@ -44,6 +46,7 @@ def test_train_reports_its_certificate(shell, train, tmp_path):
     assert result["converged"] is True
     assert (result["n_rows"], result["n_features"], result["n_queries"]) == (*train.X.shape, 30)
     assert result["n_pairs"] == model.n_pairs_
+    assert (result["kernel"], result["n_basis"]) == ("linear", None)
     assert (model.coef_ >= 0).all()
     text = shell("train", train.path, "-o", tmp_path / "m").out
     assert "objective" in text
@@ -185,8 +188,11 @@ class TestLeastSquares:
         command = ("train", train.path, "-o", tmp_path / "m")
         for option in (("--loss", "hinge"), ("--positive",)):
             shell(*command, "--method", "rankrls", *option).assert_refused(f"{option[0]} is for --method ranksvm")
-        for option in (("--kernel", "linear"), ("--ties", "drop")):
-            shell(*command, *option).assert_refused(f"{option[0]} is for --method rankrls")
+        shell(*command, "--ties", "drop").assert_refused("--ties is for --method rankrls")
+        shell("cv", train.path, "--ties", "drop").assert_refused("--ties is for --method rankrls")
+        for option in (("--loss", "hinge"), ("--positive",), ("--tol", 1e-3), ("--max-iter", 9)):
+            found = shell("cv", train.path, "--method", "rankrls", *option)
+            found.assert_refused(f"{option[0]} is for --method ranksvm")
         shell(*command, "--method", "rankrls", "--kernel", "precomputed").assert_refused("precomputed")
         assert not (tmp_path / "m").exists()
 
@@ -210,6 +216,143 @@ class TestLeastSquares:
         save_model(RLS().fit(train.X, np.stack([train.y, -train.y], axis=1)), tmp_path / "m")
         shell("predict", train.path, "-m", tmp_path / "m").assert_refused("several outputs")
         shell("evaluate", train.path, "-m", tmp_path / "m").assert_refused("several outputs")
+
+
+class TestKernels:
+    FLAGS = (
+        (("--kernel", "gaussian"), "gaussian"),
+        (("--kernel", "gaussian", "--gamma", 0.3), Gaussian(0.3)),
+        (("--kernel", "polynomial"), "polynomial"),
+        (("--kernel", "polynomial", "--degree", 3, "--coef0", 0.5, "--gamma", 0.1), Polynomial(3, 0.5, 0.1)),
+    )
+
+    @pytest.mark.parametrize(("flags", "kernel"), FLAGS)
+    @pytest.mark.parametrize("method", [RankSVM, RankRLS])
+    @pytest.mark.parametrize("n_basis", [None, 20])
+    def test_train_predict_and_evaluate(self, shell, train, held_out, tmp_path, flags, kernel, method, n_basis):
+        options = (*flags, "--method", method.__name__.lower(), *(() if n_basis is None else ("--n-basis", n_basis)))
+        result = shell("train", train.path, "-o", tmp_path / "m", "--alpha", 0.01, "--json", *options).json
+        data, others = load_svmlight(train.path), load_svmlight(held_out.path)
+        expected = method(0.01, kernel=kernel, n_basis=n_basis).fit(data.X, data.y, qid=data.qid)
+        assert result["kernel"] == flags[1]
+        assert result["n_basis"] == len(expected.dual_coef_) == (n_basis or len(data.y))
+        parameters = expected.kernel_.get_params()
+        assert {name: result[name] for name in parameters} == parameters
+        scores = expected.predict(others.X)
+        assert shell("predict", held_out.path, "-m", tmp_path / "m", "--json").json == {"scores": scores.tolist()}
+        found = shell("evaluate", held_out.path, "-m", tmp_path / "m", "--metric", "concordance", "--json").json
+        concordance = metrics.concordance_index(others.y, scores, qid=others.qid)
+        assert found["metrics"]["concordance"]["mean"] == pytest.approx(concordance)
+        text = shell("train", train.path, "-o", tmp_path / "m", *options).out
+        for line in (
+            rf"kernel +{flags[1]}\n",
+            rf"n basis +{result['n_basis']}\n",
+            rf"gamma +{parameters['gamma']:.6g}\n",
+        ):
+            assert re.search(line, text)
+
+    def test_of_a_table(self, shell, tmp_path, rng):
+        X = rng.normal(size=(40, 2))
+        pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": np.hypot(*X.T)}).write_csv(tmp_path / "t.csv")
+        command = ("train", tmp_path / "t.csv", "--target", "y", "-o", tmp_path / "m", "--kernel", "gaussian")
+        assert shell(*command).code == 0
+        assert (
+            shell("evaluate", tmp_path / "t.csv", "--target", "y", "-m", tmp_path / "m", "--json").json["metrics"][
+                "concordance"
+            ]["mean"]
+            > 0.9
+        )
+
+    @pytest.mark.parametrize("n_basis", [None, 20])
+    def test_cv(self, shell, train, tmp_path, n_basis):
+        options = ("--alphas", "1,0.01", "--folds", 3, "--kernel", "gaussian", "--gamma", 0.2, "--seed", 7)
+        options += () if n_basis is None else ("--n-basis", n_basis)
+        result = shell("cv", train.path, *options, "-o", tmp_path / "m", "--json").json
+        data = load_svmlight(train.path)
+        expected = RankSVMCV([1, 0.01], cv=3, kernel=Gaussian(0.2), n_basis=n_basis, random_state=7)
+        expected.fit(data.X, data.y, qid=data.qid)
+        assert (result["alpha"], result["objective"], result["gap"]) == (
+            *(expected.alpha_, expected.objective_, expected.gap_),
+        )
+        assert (result["kernel"], result["gamma"], result["n_basis"]) == ("gaussian", 0.2, n_basis or len(data.y))
+        np.testing.assert_allclose([p["mean"] for p in result["path"]], expected.scores_.mean(axis=1), rtol=1e-12)
+        np.testing.assert_array_equal(load_model(tmp_path / "m").dual_coef_, expected.dual_coef_)
+        assert (
+            f"kernel gaussian, gamma 0.2000, n basis {n_basis or len(data.y)}" in shell("cv", train.path, *options).out
+        )
+
+    @pytest.mark.parametrize(
+        ("flags", "parameters"),
+        [
+            ((), {}),
+            (("--kernel", "gaussian", "--n-basis", 20, "--ties", "drop"), {"kernel": "gaussian", "n_basis": 20}),
+        ],
+    )
+    def test_cv_of_least_squares(self, shell, train, tmp_path, flags, parameters):
+        options = ("--method", "rankrls", "--alphas", "1,0.01,1e-4", "--folds", 3, "--seed", 7, *flags)
+        result = shell("cv", train.path, *options, "--select", "ndcg@5", "-o", tmp_path / "m", "--json").json
+        data = load_svmlight(train.path)
+        ties = {"ties": "drop"} if flags else {}
+        expected = RankRLSCV([1, 0.01, 1e-4], cv=3, scoring="ndcg@5", random_state=7, **parameters, **ties)
+        expected.fit(data.X, data.y, qid=data.qid)
+        assert (result["method"], result["alpha"], result["n_folds"]) == ("rankrls", expected.alpha_, 3)
+        assert (result["converged"], result["objective"], result["gap"]) == (True, None, None)
+        np.testing.assert_allclose([p["mean"] for p in result["path"]], expected.scores_.mean(axis=1), rtol=1e-12)
+        best = list(expected.alphas_).index(expected.alpha_)
+        concordance = RankRLSCV([1, 0.01, 1e-4], cv=3, random_state=7, **parameters, **ties)
+        concordance.fit(data.X, data.y, qid=data.qid)
+        np.testing.assert_allclose(result["metrics"]["concordance"]["folds"], concordance.scores_[best], rtol=1e-12)
+        loaded = load_model(tmp_path / "m")
+        assert (loaded.cv, loaded.scoring, loaded.random_state) == (3, "ndcg@5", 7)
+        np.testing.assert_array_equal(loaded.predict(data.X), expected.predict(data.X))
+        text = shell("cv", train.path, *options).out
+        assert ("kernel gaussian" in text) is bool(flags)
+        assert "chosen on the same folds" in text
+
+    def test_cv_of_least_squares_knows_no_weights(self, shell, tmp_path, rng):
+        path = tmp_path / "w.csv"
+        path.write_text("a,y,w\n" + "".join(f"{a},{a},1\n" for a in rng.normal(size=20)))
+        command = ("cv", path, "--target", "y", "--weight", "w", "--method", "rankrls")
+        shell(*command).assert_refused("--weight is for --method ranksvm")
+
+    def test_mistakes(self, shell, train, tmp_path):
+        for command in (("train", train.path, "-o", tmp_path / "m"), ("cv", train.path)):
+            for flags, words in (
+                (("--gamma", 1), "--gamma is for --kernel gaussian or polynomial"),
+                (("--kernel", "linear", "--degree", 2), "--degree is for --kernel polynomial"),
+                (("--kernel", "gaussian", "--coef0", 1), "--coef0 is for --kernel polynomial"),
+                (("--kernel", "gaussian", "--gamma", 0), "gamma must be a positive number"),
+                (("--kernel", "polynomial", "--degree", 0), "degree must be a positive whole number"),
+                (("--kernel", "polynomial", "--coef0", -1), "coef0 must not be negative"),
+                (("--n-basis", 5), "--n-basis is for --kernel gaussian or polynomial, or for --method rankrls"),
+                (("--kernel", "gaussian", "--n-basis", 0), "n_basis"),
+                (("--kernel", "gaussian", "--positive"), "positive=True is for the linear kernel"),
+            ):
+                shell(*command, *flags).assert_refused(words)
+        assert not (tmp_path / "m").exists()
+
+    def test_memory_that_is_not_there(self, shell, train, tmp_path, monkeypatch):
+        monkeypatch.setattr("kernelrank._memory.available_memory", lambda: 1000)
+        shell("train", train.path, "-o", tmp_path / "m", "--kernel", "gaussian").assert_refused("n_basis")
+
+
+class TestClassifiers:
+    @pytest.mark.parametrize(
+        "model",
+        [OrdinalSVM(), OrdinalSVM(kernel="gaussian"), RankingClassifier(RankSVM(kernel="chi2"))],
+        ids=repr,
+    )
+    def test_their_scores_are_predicted(self, shell, train, tmp_path, model):
+        train.X = np.abs(train.X)  # one of these kernels takes no others, nor sparse rows
+        train.save()
+        model.fit(train.X, np.array(["a", "b", "c", "d"])[train.y])
+        save_model(model, tmp_path / "m")
+        scores = model.decision_function(train.X)
+        found = shell("predict", train.path, "-m", tmp_path / "m", "--json").json["scores"]
+        np.testing.assert_allclose(found, scores, rtol=1e-9, atol=1e-12)
+        found = shell("evaluate", train.path, "-m", tmp_path / "m", "--metric", "concordance", "--json").json
+        concordance = metrics.concordance_index(train.y, scores, qid=train.qid)
+        assert found["metrics"]["concordance"]["mean"] == pytest.approx(concordance)
 
 
 class TestTables:

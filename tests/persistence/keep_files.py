@@ -10,7 +10,17 @@ import pandas as pd
 import scipy.sparse as sp
 
 import kernelrank
-from kernelrank import RLS, RLSCV, GreedyRankRLS, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import (
+    RLS,
+    RLSCV,
+    GreedyRankRLS,
+    OrdinalSVM,
+    RankingClassifier,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+)
 from kernelrank.kernels import Gaussian, Linear, Polynomial
 from kernelrank.persistence import save_model
 
@@ -25,6 +35,7 @@ def models():
     qid = np.arange(80) // 8
     named = pd.DataFrame(X, columns=["age", "größe", "price in €", "x 4"])
     folds = [(np.arange(40), np.arange(40, 80)), (np.arange(40, 80), np.arange(40))]
+    grades = np.digitize(y, [-1.0, 2.0])
     return {
         "hinge": RankSVM(1e-2).fit(named, y, qid=qid),
         "squared_hinge": RankSVM(np.float64(0.1), loss="squared_hinge", warm_start=True).fit(X, y),
@@ -38,6 +49,10 @@ def models():
         "reduced_set": RankRLS(0.1, kernel="gaussian", n_basis=7, cost="unit").fit(X, y, qid=qid),
         "kernel_svm": RankSVM(0.1, kernel="gaussian", n_basis=9).fit(named, y, qid=qid),
         "greedy": GreedyRankRLS(2).fit(named, y, qid=qid),
+        "ordinal": OrdinalSVM(1e-2, kernel="gaussian", n_basis=9).fit(named, grades),
+        "categories": RankingClassifier(RankRLS(), classes=np.array(["2", "10", "0"])).fit(
+            named, np.array(["2", "10", "0"])[grades]
+        ),
         "precomputed": RLSCV(3, cv=4, kernel="precomputed").fit(X[:10] @ X[:10].T, y[:10]),
     }
 
@@ -62,5 +77,5 @@ if __name__ == "__main__":
             continue
         save_model(model, path)
         X = inputs(model.n_features_in_)
-        columns = np.column_stack([X, model.predict(X)])
+        columns = np.column_stack([X, model.predict(X).astype(float)])
         np.savetxt(path.with_suffix(".txt"), columns, fmt="%.17g", header="features of each row, then its scores")

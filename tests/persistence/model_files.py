@@ -6,8 +6,9 @@ import zipfile
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
-from kernelrank import RLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import RLS, OrdinalSVM, RankingClassifier, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.kernels import Gaussian, Kernel, Polynomial
 
 
@@ -31,6 +32,8 @@ def small_models():
         small_model(RankSVMCV, alphas=3, cv=2),
         RLS(kernel=Gaussian(0.5) + 2 * Polynomial()).fit(sp.csr_matrix(X * (X > 0)), outputs),
         RankRLSCV(alphas=2, kernel="gaussian").fit(X, y),
+        OrdinalSVM(kernel=Gaussian(0.5), n_basis=3).fit(X, y > 0),
+        RankingClassifier(RankSVM(0.1), classes=["1", "20"]).fit(X, np.where(y > 0, "20", "1")),
     ]
 
 
@@ -56,6 +59,11 @@ def same(a, b):
     if isinstance(a, Kernel):
         ours, theirs = a.get_params(deep=False), b.get_params(deep=False)
         return ours.keys() == theirs.keys() and all(same(ours[name], theirs[name]) for name in ours)
+    if isinstance(a, BaseEstimator):
+        return all(
+            ours.keys() == theirs.keys() and all(same(ours[name], theirs[name]) for name in ours)
+            for ours, theirs in ((a.get_params(deep=False), b.get_params(deep=False)), (fitted(a), fitted(b)))
+        )
     return repr(a) == repr(b)
 
 

@@ -9,7 +9,7 @@ from keep_files import DATA, models, read_scores
 from model_files import rounding
 
 import kernelrank
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import RLS, RLSCV, OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.persistence import load_model
 
 FILES = sorted(DATA.glob("*/*.kernelrank"))
@@ -21,7 +21,7 @@ def test_predictions_are_what_they_were(path):
     X, scores = read_scores(path, model.n_features_in_)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        np.testing.assert_allclose(model.predict(X), scores, rtol=rounding(vars(model)))
+        np.testing.assert_allclose(model.predict(X).astype(float), scores, rtol=rounding(vars(model)))
 
 
 def test_this_version_is_among_them():
@@ -76,3 +76,23 @@ def test_what_version_0_1_0_wrote_of_least_squares():
     assert (reduced.n_basis, reduced.cost, reduced.basis_.shape, len(reduced.basis_indices_)) == (7, "unit", (7, 4), 7)
     assert list(greedy.get_feature_names_out()) == ["age", "größe"]
     assert list(greedy.selected_) == [1, 0]
+
+
+def test_what_version_0_1_0_wrote_of_classifiers():
+    ordinal, categories = (load_model(DATA / "0.1.0" / f"{name}.kernelrank") for name in ("ordinal", "categories"))
+    assert (type(ordinal), ordinal.alpha, ordinal.kernel, ordinal.basis_.shape) == (
+        OrdinalSVM,
+        0.01,
+        "gaussian",
+        (9, 4),
+    )
+    assert ordinal.classes_.tolist() == [0, 1, 2]
+    assert len(ordinal.thresholds_) == 2
+    assert (type(categories), type(categories.ranker), type(categories.ranker_)) == (
+        RankingClassifier,
+        RankRLS,
+        RankRLS,
+    )
+    assert list(categories.feature_names_in_) == ["age", "größe", "price in €", "x 4"]
+    assert categories.classes_.dtype == "<U2"
+    assert categories.classes_.tolist() == categories.classes.tolist() == ["2", "10", "0"]

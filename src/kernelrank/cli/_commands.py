@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank import RankRLS, RankSVM, RankSVMCV
+from kernelrank import RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank._validation import encode_queries
 from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores, score_rows
 from kernelrank.cli._guard import NOT_CONVERGED
+from kernelrank.cli._kernels import chosen_kernel, describe_kernel
 from kernelrank.cli._metrics import Metric, choose_metrics, name_choice
-from kernelrank.cli._output import print_json, print_record, print_table
+from kernelrank.cli._output import print_json, print_record, print_table, show
 from kernelrank.cli._progress import FitProgress, FoldProgress
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.io._files import replace_file
@@ -27,9 +28,11 @@ from kernelrank.persistence import save_model
 Vector = NDArray[np.float64]
 
 # Options that a method takes, by the names of the command line and of the estimators.
-_OF_BOTH = {"query_weighting": "query_weighting", "tol": "tol", "max_iter": "max_iter"}
-_OF_RANK_SVM = {**_OF_BOTH, "loss": "loss", "positive": "positive", "jobs": "n_jobs"}
-_OF_RANK_RLS = {**_OF_BOTH, "kernel": "kernel", "ties": "ties"}
+_OF_ALL = {"n_basis": "n_basis", "query_weighting": "query_weighting"}
+_OF_SOLVERS = {"tol": "tol", "max_iter": "max_iter"}
+_OF_RANK_SVM = {**_OF_ALL, **_OF_SOLVERS, "loss": "loss", "positive": "positive", "jobs": "n_jobs"}
+_OF_RANK_RLS = {**_OF_ALL, **_OF_SOLVERS, "ties": "ties"}
+_OF_RANK_RLS_CV = {**_OF_ALL, "ties": "ties"}
 
 
 def train(args: argparse.Namespace) -> int:
@@ -42,6 +45,7 @@ def train(args: argparse.Namespace) -> int:
     result = {
         **_describe(data),
         "method": args.method,
+        **describe_kernel(model),
         "n_pairs" if data.weight is None else "weight_of_pairs": getattr(model, "n_pairs_", None),
         "alpha": model.alpha,
         "objective": getattr(model, "objective_", None),  # a closed form has no certificate
@@ -98,28 +102,31 @@ def cv(args: argparse.Namespace) -> int:
     check_target(args.output)
     if args.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {args.folds}.")
+    kind: type[RankSVMCV | RankRLSCV] = RankSVMCV if args.method == "ranksvm" else RankRLSCV
+    options = _options(args, _OF_RANK_SVM if kind is RankSVMCV else _OF_RANK_RLS_CV)
+    alphas = _alphas(args.alphas)
     data = read_data(args)
+    if kind is RankRLSCV and data.weight is not None:
+        raise ValueError("--weight is for --method ranksvm: the cross-validation of rankrls knows no weights.")
     y = data.utilities()
     select = name_choice(args.select, y)
-    chosen = choose_metrics(args.metric, y)
-    scores = _FoldScores(select, chosen)
+    scores = _FoldScores(select, choose_metrics(args.metric, y), alphas_first=kind is RankRLSCV)
+    model = kind(alphas, cv=args.folds, scoring=scores, random_state=args.seed, **options)
     with FoldProgress(shown=not args.quiet) as progress, _Convergence() as convergence:
-        model = RankSVMCV(
-            _alphas(args.alphas),
-            cv=args.folds,
-            scoring=scores,
-            random_state=args.seed,
-            verbose=progress,
-            **_options(args, _OF_RANK_SVM),
-        )
-        model.fit(data.X, y, qid=data.qid, sample_weight=data.weight)
-    model.set_params(scoring=args.select, verbose=0)
+        if isinstance(model, RankSVMCV):
+            model.set_params(verbose=progress).fit(data.X, y, qid=data.qid, sample_weight=data.weight)
+            model.set_params(verbose=0)
+        else:
+            model.fit(data.X, y, qid=data.qid)
+    model.set_params(scoring=args.select)
     if args.output is not None:
         _save(model, data, args)
     best = int(np.flatnonzero(model.alphas_ == model.alpha_)[0])
     per_fold = scores.at(best, model.scores_.shape)
     result = {
         **_describe(data),
+        "method": args.method,
+        **describe_kernel(model),
         "n_folds": model.scores_.shape[1],
         "selected_by": select.name,
         "alpha": model.alpha_,
@@ -127,8 +134,8 @@ def cv(args: argparse.Namespace) -> int:
             {"alpha": float(alpha), **_spread(row)} for alpha, row in zip(model.alphas_, model.scores_, strict=True)
         ],
         "metrics": {name: {**_spread(row), "folds": row.tolist()} for name, row in per_fold.items()},
-        "objective": model.objective_,
-        "gap": model.gap_,
+        "objective": getattr(model, "objective_", None),
+        "gap": getattr(model, "gap_", None),
         "converged": convergence.reached,
         "model": args.output,
     }
@@ -166,10 +173,13 @@ def write_scores(target: str, scores: Vector, as_json: bool = False) -> None:
 
 
 class _FoldScores:
-    """Scores the folds for RankSVMCV, and notes every other metric at the same time."""
+    """Scores the folds for a cross-validation, and notes every other metric at the same time.
 
-    def __init__(self, select: Metric, others: list[Metric]) -> None:
-        self._select, self._others = select, others
+    `alphas_first` tells that the folds are scored one after the other for each alpha, and not the alphas for each fold.
+    """
+
+    def __init__(self, select: Metric, others: list[Metric], *, alphas_first: bool) -> None:
+        self._select, self._others, self._alphas_first = select, others, alphas_first
         self._noted: dict[str, list[float]] = {metric.name: [] for metric in others}
 
     def __call__(
@@ -180,7 +190,9 @@ class _FoldScores:
         return self._select(y_true, y_score, qid, sample_weight)
 
     def at(self, alpha: int, shape: tuple[int, int]) -> dict[str, Vector]:
-        """Values on each fold for one of the alphas; `shape` is (n_alphas, n_folds), and folds come one by one."""
+        """Values on each fold for one of the alphas; `shape` is (n_alphas, n_folds)."""
+        if self._alphas_first:
+            return {name: np.reshape(values, shape)[alpha] for name, values in self._noted.items()}
         return {name: np.reshape(values, shape[::-1])[:, alpha] for name, values in self._noted.items()}
 
 
@@ -207,21 +219,21 @@ class _Convergence:
 
 def _make_model(args: argparse.Namespace) -> RankSVM | RankRLS:
     if args.method == "ranksvm":
-        _refuse(args, "rankrls", _OF_RANK_RLS.keys() - _OF_RANK_SVM.keys())
         return RankSVM(args.alpha, **_options(args, _OF_RANK_SVM))
-    _refuse(args, "ranksvm", _OF_RANK_SVM.keys() - _OF_RANK_RLS.keys() - {"jobs"})  # files are read with jobs
     return RankRLS(args.alpha, **_options(args, _OF_RANK_RLS))
 
 
-def _refuse(args: argparse.Namespace, method: str, names: set[str]) -> None:
-    for name in sorted(names):
-        if getattr(args, name) is not None:
-            raise ValueError(f"--{name} is for --method {method}.")
-
-
 def _options(args: argparse.Namespace, names: dict[str, str]) -> dict[str, Any]:
-    """Return the options that were given; an estimator has defaults for the others."""
-    return {ours: getattr(args, name) for name, ours in names.items() if getattr(args, name) is not None}
+    """Return the options that were given; an estimator has defaults for the others, and knows only these."""
+    for name in sorted((_OF_RANK_SVM | _OF_RANK_RLS).keys() - names.keys() - {"jobs"}):  # files are read with jobs
+        if getattr(args, name) is not None:
+            method = "ranksvm" if name in _OF_RANK_SVM else "rankrls"
+            raise ValueError(f"--{name.replace('_', '-')} is for --method {method}.")
+    kernel = chosen_kernel(args)
+    if args.n_basis is not None and args.method == "ranksvm" and kernel in (None, "linear"):
+        raise ValueError("--n-basis is for --kernel gaussian or polynomial, or for --method rankrls.")
+    given = {ours: getattr(args, name) for name, ours in names.items() if getattr(args, name) is not None}
+    return given if kernel is None else {**given, "kernel": kernel}
 
 
 def _alphas(text: str) -> int | list[float]:
@@ -231,7 +243,7 @@ def _alphas(text: str) -> int | list[float]:
         raise ValueError(f"--alphas wants how many, or numbers with commas between, got {text!r}.") from None
 
 
-def _save(model: RankSVM | RankRLS | RankSVMCV, data: Data, args: argparse.Namespace) -> None:
+def _save(model: RankSVM | RankRLS | RankSVMCV | RankRLSCV, data: Data, args: argparse.Namespace) -> None:
     if not hasattr(model, "feature_names_in_"):
         model.zero_based_ = args.zero_based  # how the features of other files are to be counted
     save_model(model, args.output)
@@ -265,6 +277,9 @@ def _summary(values: Vector) -> dict[str, Any]:
 def _print_choice(result: dict[str, Any]) -> None:
     rows = [(p["alpha"], p["mean"], p["std"], "*" if p["alpha"] == result["alpha"] else "") for p in result["path"]]
     print_table(("alpha", result["selected_by"], "std", ""), [(f"{alpha:.4g}", *others) for alpha, *others in rows])
+    if result["kernel"] != "linear" or result["n_basis"] is not None:
+        told = ("kernel", "gamma", "degree", "coef0", "n_basis")
+        print("\n" + ", ".join(f"{name.replace('_', ' ')} {show(result[name])}" for name in told if name in result))
     print(f"\nalpha {result['alpha']:.4g}, on each of {result['n_folds']} folds by the model of the others:\n")
     print_table(("metric", "mean", "std"), [(name, s["mean"], s["std"]) for name, s in result["metrics"].items()])
     print("\nalpha was chosen on the same folds: expect a little less on new data.")

@@ -162,13 +162,15 @@ def read_model(path: str) -> Any:
 
 def score_rows(model: Any, X: Any) -> NDArray[np.float64]:
     """Score rows of a file; a model that compares them with dense rows gets dense rows, some at a time."""
-    compares_dense = hasattr(model, "dual_coef_") and not sp.issparse(getattr(model, "basis_", None))
+    score = getattr(model, "decision_function", model.predict)  # a classifier predicts categories
+    ranker = getattr(model, "ranker_", model)
+    compares_dense = hasattr(ranker, "dual_coef_") and not sp.issparse(getattr(ranker, "basis_", None))
     if not (compares_dense and sp.issparse(X)):
-        scores: NDArray[np.float64] = model.predict(X)
+        scores: NDArray[np.float64] = score(X)
         return scores
     size = max(1, _DENSE_AT_ONCE // max(1, X.shape[1]))
     blocks = (X[start : start + size].toarray() for start in range(0, X.shape[0], size))
-    return np.concatenate([model.predict(block) for block in blocks])
+    return np.concatenate([score(block) for block in blocks])
 
 
 def check_target(path: str | None) -> None:

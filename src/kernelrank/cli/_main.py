@@ -21,6 +21,7 @@ example:
   kernelrank train train.txt -o model.kr --alpha 1e-3
   kernelrank train houses.csv --target price --qid district -o model.kr
   kernelrank train train.txt -o model.kr --method rankrls --kernel gaussian
+  kernelrank train large.txt -o model.kr --kernel gaussian --gamma 0.5 --n-basis 500
 """
 _PREDICT_EXAMPLE = """\
 example:
@@ -34,6 +35,7 @@ example:
 _CV_EXAMPLE = """\
 example:
   kernelrank cv train.txt --folds 5 --select ndcg@10 -o model.kr
+  kernelrank cv train.txt --kernel polynomial --degree 3
 """
 _DEMO_EXAMPLE = """\
 example:
@@ -73,11 +75,6 @@ def _parser() -> argparse.ArgumentParser:
     train = add("train", "train a model and save it", _TRAIN_EXAMPLE, _DATA_HELP)
     _add_data(train)
     train.add_argument("--alpha", type=float, default=1e-3, help="weight of the squared norm (default: %(default)g)")
-    train.add_argument("--method", choices=("ranksvm", "rankrls"), default="ranksvm", help="default: %(default)s")
-    train.add_argument(
-        "--kernel", choices=("linear", "gaussian", "polynomial"), help="of rankrls (default: linear); ranksvm is linear"
-    )
-    train.add_argument("--ties", choices=("keep", "drop"), help="pairs of equal utilities, of rankrls (default: keep)")
     _add_training(train)
     train.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to save the model to")
 
@@ -148,6 +145,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 def _add_training(parser: argparse.ArgumentParser) -> None:
     """Add what an estimator is told; what is not given is up to the estimator."""
     group = parser.add_argument_group("training")
+    group.add_argument("--method", choices=("ranksvm", "rankrls"), default="ranksvm", help="default: %(default)s")
+    group.add_argument("--ties", choices=("keep", "drop"), help="pairs of equal utilities, of rankrls (default: keep)")
     group.add_argument("--loss", choices=("hinge", "squared_hinge"), help="of ranksvm (default: hinge)")
     group.add_argument("--positive", action="store_true", default=None, help="no negative weights, of ranksvm")
     group.add_argument("--query-weighting", choices=("query", "pair"), help="what counts the same (default: query)")
@@ -161,7 +160,28 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--strict", action="store_true", help="exit with 1 if tol is not reached; the model is written all the same"
     )
+    _add_kernel(parser)
     _add_talk(parser)
+
+
+def _add_kernel(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("kernel")
+    group.add_argument(
+        "--kernel",
+        choices=("linear", "gaussian", "polynomial"),
+        help="x.y (default), exp(-gamma ||x-y||^2) or (gamma x.y + coef0)^degree",
+    )
+    group.add_argument(
+        "--gamma", type=float, help="of gaussian (default: 1 / (features * variance)) and polynomial (default: 1)"
+    )
+    group.add_argument("--degree", type=int, help="of polynomial (default: 2)")
+    group.add_argument("--coef0", type=float, help="of polynomial (default: 1)")
+    group.add_argument(
+        "--n-basis",
+        type=int,
+        metavar="N",
+        help="combine the kernels of N rows, drawn at random, where those of all are too many (default: all)",
+    )
 
 
 def _add_metrics(parser: argparse.ArgumentParser) -> None:

@@ -10,10 +10,12 @@ argument   here
            query the same, for ``-l 2``, where n' of the queries have a pair to order
 ``-e eps`` the certified gap, relative to the largest loss
 ``-# k``   iterations at most
-``-t 0``   the linear kernel
+``-t``     0: the linear kernel; 1: ``(s a.b + r)^d`` with ``-s``, ``-r`` and ``-d``; 2: ``exp(-g ||a - b||^2)``
+           with ``-g``. C keeps its meaning, and ||w|| is the norm of the function
 ========== ========================================================================================
 
-A pair with equal scores is swapped, as it is there.
+A pair with equal scores is swapped, as it is there. ``--n-basis`` is not one of its flags: with a kernel, memory is
+needed for a matrix of all rows, or of so many.
 """
 
 from __future__ import annotations
@@ -27,24 +29,22 @@ from kernelrank.cli._guard import guarded
 
 # What SVM^rank has and this has not.
 _REFUSED = {
-    "-d": "there are no polynomial kernels",
-    "-g": "there are no radial kernels",
-    "-s": "there are no sigmoid kernels",
-    "-r": "there are no polynomial kernels",
     "-u": "there are no kernels of your own",
     "-a": "there are no dual variables to be written",
 }
-# What can only have one value here.
-_FIXED = {
-    "-t": (0, "there is the linear kernel only"),
-    "-p": (1, "slack variables are not squared"),
-    "-o": (2, "there is no slack rescaling"),
+# What cannot have all values here: those that it can have, and why not others.
+_LIMITED = {
+    "-t": ((0, 1, 2), "the sigmoid is no kernel, its matrix can have negative eigenvalues; nor are there your own"),
+    "-p": ((1,), "slack variables are not squared"),
+    "-o": ((2,), "there is no slack rescaling"),
 }
+_KERNELS = "kernel. 0: a.b (default); 1: (s a.b + r)^d; 2: exp(-g ||a-b||^2)"
 # What tunes algorithms of SVM^rank's: the solution does not depend on it.
 _WITHOUT_EFFECT = ("-w", "-k", "-f", "-b", "-n", "-q", "-m", "-h", "-y")
 _LEARN_EPILOG = """\
 example:
   kr_rank_learn -c 20 -l 2 train.dat model.dat
+  kr_rank_learn -c 20 -t 2 -g 0.5 train.dat model.dat
 
 Flags that tune SVM^rank's algorithms (-w -k -f -b -n -q -m -h -y) have no effect; all others are refused by name.
 """
@@ -56,7 +56,7 @@ example:
 
 def learn(argv: Sequence[str] | None = None) -> int:
     """Train as ``svm_rank_learn`` does; return the exit code."""
-    parser = _Parser("kr_rank_learn", "Train a linear ranking SVM as svm_rank_learn does.", _LEARN_EPILOG, _REFUSED)
+    parser = _Parser("kr_rank_learn", "Train a ranking SVM as svm_rank_learn does.", _LEARN_EPILOG, _REFUSED)
     parser.add_argument(
         "-c", type=float, default=0.01, metavar="C", help="trade-off of loss against margin (default: 0.01)"
     )
@@ -68,8 +68,18 @@ def learn(argv: Sequence[str] | None = None) -> int:
         choices=(1, 2),
         help="1: swapped pairs, summed over all queries (default); 2: their share, averaged over the queries",
     )
-    for flag, (value, reason) in _FIXED.items():
-        parser.add_argument(flag, type=float, action=_Fixed, const=(value, reason), help=argparse.SUPPRESS)
+    for flag, limits in _LIMITED.items():
+        text = _KERNELS if flag == "-t" else argparse.SUPPRESS
+        parser.add_argument(
+            flag, type=float, action=_Limited, const=limits, default=limits[0][0], metavar="K", help=text
+        )
+    parser.add_argument("-d", type=int, default=3, help="of -t 1 (default: 3)")
+    parser.add_argument("-g", type=float, default=1.0, help="of -t 2 (default: 1)")
+    parser.add_argument("-s", type=float, default=1.0, help="of -t 1 (default: 1)")
+    parser.add_argument("-r", type=float, default=1.0, help="of -t 1 (default: 1)")
+    parser.add_argument(
+        "--n-basis", type=int, metavar="N", help="of -t 1 and 2: combine the kernels of N rows only (default: of all)"
+    )
     for flag in _WITHOUT_EFFECT:
         parser.add_argument(flag, default=None, help=argparse.SUPPRESS)
     parser.add_argument("-v", type=int, default=1, choices=range(4), help="0: say nothing (default: 1)")
@@ -125,10 +135,11 @@ class _Parser(argparse.ArgumentParser):
         return known
 
 
-class _Fixed(argparse.Action):
-    """Takes one value only; `const` is that value, and the reason."""
+class _Limited(argparse.Action):
+    """Takes some values only; `const` has these, and the reason."""
 
-    def __call__(self, parser: argparse.ArgumentParser, _: Any, value: Any, flag: str | None = None) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, found: Any, value: Any, flag: str | None = None) -> None:
         allowed, reason = self.const
-        if value != allowed:
+        if value not in allowed:
             parser.error(f"{flag} {value:g} of SVM^rank is not supported: {reason}")
+        setattr(found, self.dest, value)

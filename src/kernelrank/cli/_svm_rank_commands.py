@@ -6,8 +6,10 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank import RankSVM
@@ -16,6 +18,7 @@ from kernelrank.cli._data import Data, check_target, fit_columns, read_model, sc
 from kernelrank.io import SvmlightData, load_svmlight
 from kernelrank.pairs import UtilityPairs
 from kernelrank.persistence import save_svmlight_model
+from kernelrank.persistence._svmlight_kernels import make_svmlight_kernel
 
 
 def learn(args: argparse.Namespace) -> int:
@@ -26,6 +29,9 @@ def learn(args: argparse.Namespace) -> int:
             raise ValueError(f"{flag} must be positive, got {value:g}.")
     if args.max_iter < 1:
         raise ValueError(f"-# must be positive, got {args.max_iter}.")
+    kernel = make_svmlight_kernel(int(args.t), vars(args))
+    if args.n_basis is not None and args.t == 0:
+        raise ValueError("--n-basis is for -t 1 and -t 2.")
     check_target(args.model)
     began = time.process_time()
     rows = load_svmlight(args.train, zero_based=False)
@@ -39,13 +45,15 @@ def learn(args: argparse.Namespace) -> int:
         say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={args.e * largest_loss:f}")
     model = RankSVM(
         1 / (2 * args.c * largest_loss) if largest_loss else 1.0,
+        kernel=kernel,
+        n_basis=args.n_basis,
         query_weighting="pair" if args.l == 1 else "query",
         tol=args.e,
         max_iter=args.max_iter,
     )
     fit_with_progress(model, data, shown=args.v > 0)
     unit = 1 / (2 * model.alpha)
-    norm = float(model.coef_ @ model.coef_) ** 0.5
+    norm = _norm(model)
     say(f"Upper bound on duality gap: {model.gap_ * unit:.5f}")
     say(f"Dual objective value: dval={(model.objective_ - model.gap_) * unit:.5f}")
     say(f"Primal objective value: pval={model.objective_ * unit:.5f}")
@@ -65,6 +73,7 @@ def classify(args: argparse.Namespace) -> int:
     model = read_model(args.model)
     rows = load_svmlight(args.test, zero_based=False)
     began = time.process_time()
+    _widen(model, rows.X.shape[1])
     scores = score_rows(model, fit_columns(rows.X, model.n_features_in_))
     say(f"Runtime (without IO) in cpu-seconds: {time.process_time() - began:.2f}")
     swapped, shares = _swapped(rows, scores)
@@ -79,6 +88,20 @@ def classify(args: argparse.Namespace) -> int:
     _say_swapped(say, swapped, shares)
     write_scores(args.predictions, scores)
     return 0
+
+
+def _norm(model: RankSVM) -> float:
+    """Norm of the weights, or of the function in the space of a kernel."""
+    if hasattr(model, "coef_"):
+        return float(np.linalg.norm(model.coef_))
+    squared = float(model.dual_coef_ @ model.predict(model.basis_))
+    return math.sqrt(max(squared, 0.0))  # rounding can make it negative
+
+
+def _widen(model: Any, n_features: int) -> None:
+    """Let a model compare rows with more features than it has seen: they count in a distance, as they do there."""
+    if sp.issparse(getattr(model, "basis_", None)) and n_features > model.n_features_in_:
+        model.basis_, model.n_features_in_ = fit_columns(model.basis_, n_features), n_features
 
 
 def _swapped(rows: SvmlightData, scores: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:

@@ -1,60 +1,73 @@
-"""Linear models in the text format of SVM^light, which SVM^rank and SVM^struct share."""
+"""Models in the text format of SVM^light, which SVM^rank and SVM^struct share."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from typing import IO, Any
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.estimators import RankSVM
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
+from kernelrank.kernels import Kernel, Linear
+from kernelrank.persistence._svmlight_kernels import (
+    DEFAULTS,
+    NAMES,
+    describe_kernel,
+    is_known,
+    letters_of,
+    make_svmlight_kernel,
+)
+
+Vector = NDArray[np.float64]
+SupportVector: TypeAlias = tuple[float, NDArray[np.intp], Vector]  # its coefficient, features from 0, and values
 
 # Lines after the first are read by position, "<value> # <meaning>". The blanks at their ends are SVM^light's.
 _HEADER = (
-    "0 # kernel type\n"
-    "3 # kernel parameter -d \n"
-    "1 # kernel parameter -g \n"
-    "1 # kernel parameter -s \n"
-    "1 # kernel parameter -r \n"
+    "{t} # kernel type\n"
+    "{d} # kernel parameter -d \n"
+    "{g} # kernel parameter -g \n"
+    "{s} # kernel parameter -s \n"
+    "{r} # kernel parameter -r \n"
     "empty# kernel parameter -u \n"
     "{n_features} # highest feature index \n"
     "0 # number of training documents \n"
-    "2 # number of support vectors plus 1 \n"
+    "{n_vectors} # number of support vectors plus 1 \n"
     "{threshold} # threshold b, each following line is a SV (starting with alpha*y)\n"
 )
 _NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _MOST_DIGITS = 8  # of the number of a feature, SVM^light's own limit
 _COUNT = rb"[1-9]\d{0,%d}" % (_MOST_DIGITS - 1)
-_MEANINGS = {
-    "kernel type": rb"\d",
-    **{f"kernel parameter -{letter}": rb".*" for letter in "dgsru"},  # of no use to a linear kernel
+_PARAMETERS = {"d": rb"[+-]?\d{1,9}", "g": _NUMBER, "s": _NUMBER, "r": _NUMBER}
+_AFTER_THE_KERNEL = {
     "highest feature index": _COUNT,
     "number of training documents": rb"\d+",
     "number of support vectors": _COUNT,
     "threshold b": _NUMBER,
 }
-_KERNELS = {1: "polynomial", 2: "radial basis function", 3: "sigmoid", 4: "user-defined"}
 _FEATURE = re.compile(rb"(\d{1,8}):(%b)" % _NUMBER)
 _NO_FEATURE = re.compile(rb"(?:qid|sid):[+-]?\d+|cost:%b" % _NUMBER)
 
 
 def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: str = "V6.20") -> None:
-    """Write the weights of a linear model as SVM^rank does, for ``svm_rank_classify``.
+    """Write a model as SVM^rank does, for ``svm_rank_classify``.
 
-    The file has a single support vector with coefficient 1, the weight vector; zero weights are left out.
-    Numbers have all their digits (SVM^rank writes 8, and computes with weights in single precision).
+    A linear model becomes a single support vector with coefficient 1, the weight vector; zero weights are left out.
+    With a Gaussian or polynomial kernel, the rows of ``basis_`` are the support vectors, and so these rows of the
+    training data are in the file. Numbers have all their digits (SVM^rank writes 8, and computes with features and
+    weights in single precision).
 
     Parameters
     ----------
     model : RankSVM, RankRLS, RLS or their cross-validated forms
-        It must be fitted, with a linear kernel and one output. Only its weights are written, and the intercept of least
-        squares as the threshold: `save_model` keeps everything.
+        It must be fitted, with one output, and a kernel that SVM^light has. Only what predicts is written, and the
+        intercept of least squares as the threshold: `save_model` keeps everything.
     path : str or path-like
         Where to write; an existing file is replaced once the new one is complete.
     version : str, default="V6.20"
@@ -78,29 +91,54 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
     1 2:0.25 #
     """
     check_is_fitted(model)
-    coef = getattr(model, "coef_", None)
-    if coef is None or np.ndim(coef) != 1 or not np.isfinite(coef).all():
-        raise ValueError(
-            f"Only linear models of one output, with finite weights, can be written for SVM^light, got {model!r}."
-        )
-    if len(coef) >= 10**_MOST_DIGITS:
-        raise ValueError(f"SVM^light knows features up to number {10**_MOST_DIGITS - 1}, got {len(coef)}.")
+    kernel, coefficients, vectors = _expand(model)
+    n_features = vectors.shape[1]
+    if n_features >= 10**_MOST_DIGITS:
+        raise ValueError(f"SVM^light knows features up to number {10**_MOST_DIGITS - 1}, got {n_features}.")
     if not re.fullmatch(r"V[\w.]+", version, re.ASCII):
         raise ValueError(f"version must look like 'V6.20', got {version!r}.")
-    weights = np.asarray(coef, dtype=np.float64).tolist()
-    features = "".join(f"{index}:{weight!r} " for index, weight in enumerate(weights, start=1) if weight)
-    threshold = 0.0 - float(getattr(model, "intercept_", 0.0))  # it is subtracted from scores
-    header = _HEADER.format(n_features=len(coef), threshold=threshold or 0)
-    text = f"SVM-light Version {version}\n{header}1 {features}#\n"
+    header = _HEADER.format(
+        **kernel,
+        n_features=n_features,
+        n_vectors=1 + np.count_nonzero(coefficients),
+        threshold=0.0 - float(getattr(model, "intercept_", 0.0)) or 0,  # it is subtracted from scores
+    )
     with replace_file(path, compress=False) as handle:
-        handle.write(text.encode("ascii"))
+        handle.write(f"SVM-light Version {version}\n{header}".encode("ascii"))
+        for number, coefficient in enumerate(coefficients):
+            if coefficient:
+                handle.write(f"{coefficient!r} {_show_vector(vectors, number)}#\n".encode("ascii"))
+
+
+def _expand(model: Any) -> tuple[dict[str, int | float], list[float], Any]:
+    """Return a model as a sum over support vectors: its kernel in SVM^light's terms, their coefficients, and they."""
+    is_linear = hasattr(model, "coef_")
+    kernel = describe_kernel(Linear() if is_linear else getattr(model, "kernel_", None))
+    weights: Any = getattr(model, "coef_" if is_linear else "dual_coef_", None)
+    basis = [weights] if is_linear else getattr(model, "basis_", None)
+    if kernel is None or basis is None or np.ndim(weights) != 1 or not np.isfinite(weights).all():
+        raise ValueError(
+            "Only models of one output, linear or with a Gaussian or polynomial kernel, with finite weights, can be"
+            f" written for SVM^light, got {model!r}."
+        )
+    vectors = sp.csr_array(basis, dtype=np.float64, copy=True)
+    vectors.sum_duplicates()  # and sorts them
+    return kernel, [1] if is_linear else np.asarray(weights, dtype=np.float64).tolist(), vectors
+
+
+def _show_vector(vectors: Any, number: int) -> str:
+    """Return the features of a row, "1:0.5 3:2.0 "."""
+    there = slice(vectors.indptr[number], vectors.indptr[number + 1])
+    features = zip((vectors.indices[there] + 1).tolist(), vectors.data[there].tolist(), strict=True)
+    return "".join(f"{index}:{value!r} " for index, value in features if value)
 
 
 def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None = None) -> RankSVM:
-    """Read a linear model of SVM^light or SVM^rank.
+    """Read a model of SVM^light or SVM^rank, linear or with its polynomial or radial basis kernel.
 
-    The weight vector is the sum of the support vectors times their coefficients; SVM^rank writes just one.
-    The threshold is left out: it adds the same to every score and so changes no ranking.
+    The weight vector of a linear model is the sum of the support vectors times their coefficients; SVM^rank writes just
+    one. With a kernel, support vectors become the ``basis_``, each of them once. The threshold is left out: it adds
+    the same to every score and so changes no ranking.
 
     Parameters
     ----------
@@ -113,14 +151,15 @@ def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None 
     Returns
     -------
     RankSVM
-        With default parameters, and of the attributes of a fitted one only ``coef_`` and
-        ``n_features_in_``: the file knows neither alpha nor the objective, gap, number of pairs, names
-        of features or history. It predicts and scores; with ``warm_start`` a fit begins at these weights.
+        With default parameters but for the kernel, and of the attributes of a fitted one only ``n_features_in_`` and
+        ``coef_``, or ``dual_coef_``, ``basis_`` (sparse) and ``kernel_``: the file knows neither alpha nor the
+        objective, gap, number of pairs, names of features or history. It predicts and scores; a linear one begins a
+        fit with ``warm_start`` at these weights.
 
     Raises
     ------
     ModelFormatError
-        As ``file:line: what is wrong``, also for kernels other than the linear one.
+        As ``file:line: what is wrong``, also for kernels other than these, such as the sigmoid.
 
     See Also
     --------
@@ -141,17 +180,20 @@ def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None 
     with open(path, "rb") as handle:
         lines = _Lines(handle)
         try:
-            coef = _read_weights(lines)
+            kernel, coefficients, vectors = _read(lines)
         except ModelFormatError as reason:
             raise ModelFormatError(f"{os.fspath(path)}:{lines.number}: {reason}") from None
     if n_features is not None:
-        least = int(np.max(np.flatnonzero(coef) + 1, initial=1))
+        least = 1 + int(np.max(vectors.indices, initial=0))
         if n_features < least:
             raise ValueError(f"n_features must be at least {least}, as {os.fspath(path)} asks, got {n_features}.")
-        coef = np.append(coef[:n_features], np.zeros(max(n_features - len(coef), 0)))
+        vectors.resize((vectors.shape[0], n_features))
     model = RankSVM()
-    model.coef_ = coef
-    model.n_features_in_ = len(coef)
+    if isinstance(kernel, Linear):
+        model.coef_ = vectors.toarray()[0]
+    else:
+        model.kernel, model.kernel_, model.dual_coef_, model.basis_ = kernel, kernel, coefficients, vectors
+    model.n_features_in_ = vectors.shape[1]
     model._fitted_with_queries = False
     return model
 
@@ -178,56 +220,103 @@ class _Lines:
             yield line
 
 
-def _read_weights(lines: _Lines) -> NDArray[np.float64]:
+def _read(lines: _Lines) -> tuple[Kernel, Vector, Any]:
+    """Return the kernel, coefficients of the support vectors, and these; of a linear model one, the weights."""
     if not re.fullmatch(rb"SVM-light Version \S+\s*", lines.next("'SVM-light Version ...'")):
         raise ModelFormatError("this is no model of SVM^light or SVM^rank: expected 'SVM-light Version ...'")
-    header = {meaning: _read_header_line(lines, meaning) for meaning in _MEANINGS}
-    weights = np.zeros(int(header["highest feature index"]))
-    n_vectors = int(header["number of support vectors"]) - 1
-    for number in range(1, n_vectors + 1):
-        _add_vector(lines.next(f"support vector {number} of {n_vectors}"), weights)
+    kernel = _read_kernel(lines)
+    header = {meaning: _read_header_line(lines, meaning, value) for meaning, value in _AFTER_THE_KERNEL.items()}
+    n_features, n_vectors = int(header["highest feature index"]), int(header["number of support vectors"]) - 1
+    support = (
+        _read_vector(lines.next(f"support vector {number} of {n_vectors}"), n_features)
+        for number in range(1, n_vectors + 1)
+    )
+    read = _add_up(support, n_features) if isinstance(kernel, Linear) else _collect(support, n_features)
     if any(line.strip() for line in lines.rest()):
         raise ModelFormatError(f"there are more than the {n_vectors} support vectors that the header states")
-    return weights
+    return kernel, *read
 
 
-def _read_header_line(lines: _Lines, meaning: str) -> bytes:
+def _read_kernel(lines: _Lines) -> Kernel:
+    number = int(_read_header_line(lines, "kernel type", rb"\d"))
+    if not is_known(number):
+        raise ModelFormatError(
+            f"kernel type {number} ({NAMES.get(number, 'unknown')}): only models of linear, polynomial and radial basis"
+            " kernels can be read"
+        )
+    parameters = dict(DEFAULTS)
+    kernel = make_svmlight_kernel(number, parameters)
+    for letter in "dgsru":
+        needed = letter in letters_of(number)
+        value = _read_header_line(lines, f"kernel parameter -{letter}", _PARAMETERS[letter] if needed else rb".*")
+        if needed:
+            parameters[letter] = int(value) if letter == "d" else float(value)
+            try:
+                kernel = make_svmlight_kernel(number, parameters)
+            except ValueError as reason:
+                raise ModelFormatError(f"kernel parameter {reason}") from None
+    return kernel
+
+
+def _read_header_line(lines: _Lines, meaning: str, pattern: bytes) -> bytes:
     """Return the value of a line; the C programs skip what it means, but then misread files of other programs."""
     value, _, comment = lines.next(f"the {meaning}").partition(b"#")
     value = value.strip()
     if comment.strip() and not comment.strip().startswith(meaning.encode()):
         raise ModelFormatError(f"expected the {meaning}, found {_show(comment)}")
-    if not re.fullmatch(_MEANINGS[meaning], value):
+    if not re.fullmatch(pattern, value):
         raise ModelFormatError(f"{_show(value)} is no value for the {meaning}")
-    if meaning == "kernel type" and int(value) != 0:
-        kernel = _KERNELS.get(int(value), "unknown")
-        raise ModelFormatError(f"kernel type {int(value)} ({kernel}): only linear models can be read")
     return value
 
 
-def _add_vector(line: bytes, weights: NDArray[np.float64]) -> None:
-    """Add a support vector times its coefficient."""
+def _read_vector(line: bytes, n_features: int) -> SupportVector:
     text, end, _ = line.partition(b"#")
     if not end and not line.endswith(b"\n"):
         raise ModelFormatError("the file ends within a support vector")  # perhaps within a number
     coefficient, *tokens = text.split() or [b""]
     if not re.fullmatch(_NUMBER, coefficient):
         raise ModelFormatError(f"a support vector begins with its coefficient, not with {_show(coefficient)}")
-    indices, values = [0], [0.0]
+    indices, values = [0], [float(coefficient)]
     for token in tokens:
         feature = _FEATURE.fullmatch(token)
         if feature:
             indices.append(int(feature[1]))
             values.append(float(feature[2]))
-            if not indices[-2] < indices[-1] <= len(weights):
-                raise ModelFormatError(f"{_show(token)}: features must increase, up to the highest, {len(weights)}")
+            if not indices[-2] < indices[-1] <= n_features:
+                raise ModelFormatError(f"{_show(token)}: features must increase, up to the highest, {n_features}")
         elif not _NO_FEATURE.fullmatch(token):
             raise ModelFormatError(f"expected 'feature:value', found {_show(token)}")
-    where = np.array(indices[1:], dtype=np.intp) - 1
-    with np.errstate(over="ignore", invalid="ignore"):
-        weights[where] += float(coefficient) * np.array(values[1:])
-    if not np.isfinite(weights[where]).all():
-        raise ModelFormatError("the weights leave the range of float64")
+    if not np.isfinite(values).all():
+        raise ModelFormatError("numbers of the support vector leave the range of float64")
+    return values[0], np.array(indices[1:], dtype=np.intp) - 1, np.array(values[1:], dtype=np.float64)
+
+
+def _add_up(support: Iterable[SupportVector], n_features: int) -> tuple[Vector, Any]:
+    """Return the weights of a linear model, as the one support vector that they are."""
+    weights = np.zeros(n_features)
+    for coefficient, features, values in support:
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights[features] += coefficient * values
+        if not np.isfinite(weights[features]).all():
+            raise ModelFormatError("the weights leave the range of float64")
+    return np.ones(1), sp.csr_matrix(weights[None, :])
+
+
+def _collect(support: Iterable[SupportVector], n_features: int) -> tuple[Vector, Any]:
+    """Return support vectors with their coefficients, each of them once: SVM^rank repeats them for every cut."""
+    found: dict[tuple[bytes, bytes], float] = {}
+    for coefficient, features, values in support:
+        vector = features.tobytes(), values.tobytes()
+        found[vector] = found.get(vector, 0.0) + coefficient
+    if not found:
+        found[b"", b""] = 0.0  # kernels need a row to compare with
+    coefficients = np.array(list(found.values()))
+    if not np.isfinite(coefficients).all():
+        raise ModelFormatError("the coefficients leave the range of float64")
+    features = np.frombuffer(b"".join(features for features, _ in found), dtype=np.intp).copy()
+    values = np.frombuffer(b"".join(values for _, values in found)).copy()  # what is owned can be written to
+    ends = np.cumsum([0, *(len(values) // 8 for _, values in found)])
+    return coefficients, sp.csr_matrix((values, features, ends), shape=(len(found), n_features))
 
 
 def _show(text: bytes) -> str:

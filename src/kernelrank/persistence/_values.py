@@ -2,8 +2,9 @@
 
 JSON has strings, numbers, lists, ``true``, ``false`` and ``null``; what else there is becomes an object that names
 its kind: ``{"float": "nan"}``, ``{"numpy": "int64", "value": 3}``, ``{"tuple": [1, 2]}``,
-``{"strings": ["a", "b"]}`` for an array of strings, ``{"array": "name of a member"}``, a sparse matrix by its arrays,
-``{"sparse": "csr_matrix", ...}``, and ``{"kernel": "Gaussian", "parameters": {"gamma": 0.5}}``.
+``{"strings": ["a", "b"]}`` for an array of strings, with ``"numpy": "str"`` for one of NumPy's strings,
+``{"array": "name of a member"}``, a sparse matrix by its arrays, ``{"sparse": "csr_matrix", ...}``, and
+``{"kernel": "Gaussian", "parameters": {"gamma": 0.5}}``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kernelrank.kernels import Gaussian, Kernel, Linear, NamedKernel, Polynomial
 from kernelrank.persistence._archive import Archive, is_plain
 
 _DEEPEST = 100  # lists in lists: folds of cross-validation need three; a sum of k kernels is nested k - 1 deep
+_MOST_CHARACTERS = 1 << 24  # of an array of NumPy's strings, which are all as wide as the longest
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _SCALARS = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -63,6 +65,8 @@ def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 
             return {"array": f"{name}.npy"}
         if value.dtype.kind == "O" and value.ndim == 1 and all(type(item) is str for item in value):
             return {"strings": list(value)}
+        if value.dtype.kind == "U" and value.ndim == 1 and _are_short(value.tolist()):
+            return {"numpy": "str", "strings": value.tolist()}
         raise TypeError(f"an array of type {value.dtype} with {value.ndim} dimensions")
     if kind in _SPARSE.values():
         return _encode_sparse(value, name, arrays, depth)
@@ -107,6 +111,8 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
             return tuple(decode(items, archive, depth))
         case {"strings": list(items), **rest} if all(isinstance(item, str) for item in items) and not rest:
             return np.array(items, dtype=object)
+        case {"numpy": "str", "strings": list(items), **rest} if _are_short(items) and not rest:
+            return np.array(items, dtype=np.str_)
         case {"array": str(name), **rest} if not rest:
             return archive.read_array(name)
         case {"sparse": str(kind), "shape": list(shape), **parts} if parts.keys() == set(_SPARSE_PARTS):
@@ -114,6 +120,14 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
         case {"kernel": str(kind), "parameters": dict(parameters), **rest} if not rest:
             return _decode_kernel(kind, {name: decode(item, archive, depth + 1) for name, item in parameters.items()})
     raise ModelFormatError(f"it has a value of a kind that is not known, named {' and '.join(map(repr, value))}")
+
+
+def _are_short(items: list[Any]) -> bool:
+    """Whether these are strings, and together take little memory as an array."""
+    return (
+        all(isinstance(item, str) for item in items)
+        and len(items) * max(map(len, items), default=0) <= _MOST_CHARACTERS
+    )
 
 
 def _decode_scalar(kind: str, item: Any) -> Any:
