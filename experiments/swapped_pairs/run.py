@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
 from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_limits
 
 from kernelrank import NystromMap
-from kernelrank._threads import single_threaded_blas
 from kernelrank.kernels import Gaussian
 from kernelrank.losses import Loss, OrdinalHinge, PairwiseHinge
 from kernelrank.metrics import pairwise_error
@@ -137,7 +137,7 @@ def run(folder: Path, of: DataSet, seed: int) -> dict[str, float]:
 
 
 def _run(folder: Path, of: DataSet, seed: int) -> dict[str, float]:
-    with single_threaded_blas:  # the processes share the cores
+    with threadpool_limits(limits=1):  # the processes share the cores
         return run(folder, of, seed)
 
 

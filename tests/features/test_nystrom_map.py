@@ -1,5 +1,7 @@
 """The Nystrom map against its definition, and what it is without basis rows against a map that never had them."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -160,3 +162,15 @@ def test_precomputed_kernels(rng):
 @parametrize_with_checks([NystromMap(n_basis=5), NystromMap(Linear(), 3)])
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("store", [np.float32, sp.csr_array])
+def test_the_kernel_matrix_is_never_there(rng, store, monkeypatch):
+    monkeypatch.setitem(Kernel.blocks.__kwdefaults__, "n_elements", 1 << 16)
+    X = store(rng.normal(size=(20_000, 3)))
+    nystrom = NystromMap(n_basis=200).fit(X)
+    tracemalloc.start()
+    nystrom.transform(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * 20_000 * 200 + 2**22  # the features, and a few blocks of half a MiB

@@ -50,6 +50,28 @@ def test_definition(rng, kernel, definition, store):
 
 
 @kernels
+@pytest.mark.parametrize("store", [np.asarray, np.float32, sp.csr_array])
+@pytest.mark.parametrize("n_elements", [1, 60, 10_000])
+def test_blocks(rng, kernel, definition, store, n_elements):
+    X, Y = rng.normal(size=(50, 3)).astype(np.float32), rng.normal(size=(20, 3)).astype(np.float32)
+    for given, others in (((store(X), store(Y)), Y), ((store(X),), X)):
+        expected, found = kernel(X.astype(float), others.astype(float)), np.full((50, len(others)), np.nan)
+        for rows, block in kernel.blocks(*given, n_elements=n_elements):
+            assert block.size <= max(n_elements, len(others))
+            assert block.dtype == np.float64
+            found[rows] = block
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_blocks_of_a_matrix(rng):
+    K, columns = rng.normal(size=(30, 12)), np.array([3, 1, 11])
+    for given, expected in (((K,), K), ((K, columns), K[:, columns])):
+        blocks = [block for _, block in Precomputed().blocks(*given, n_elements=40)]
+        assert max(block.size for block in blocks) <= 40
+        np.testing.assert_array_equal(np.vstack(blocks), expected)
+
+
+@kernels
 def test_parameters_can_be_searched_and_cloned(kernel, definition):
     assert repr(clone(kernel)) == repr(kernel)
     for name, value in kernel.get_params().items():
