@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d, validation
 
-from kernelrank._arrays import accepted_namespace, to_host
+from kernelrank._arrays import accepted_namespace, place, to_host
 from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError
 
 QID_COLUMN = "qid"
@@ -216,6 +217,16 @@ def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool =
             dtype=(xp.float64, xp.float32),
             order=None,
             accept_large_sparse=True,
+        )
+
+
+def require_place(estimator: Any, X: Any, fitted: Any, methods: Sequence[str]) -> None:
+    """Make sure that rows are of the array library, and on the device, of what was fitted."""
+    if place(X) != place(fitted):
+        raise ValueError(
+            f"Inputs passed to {' or '.join(f'{type(estimator).__name__}.{name}()' for name in methods)} must use the"
+            f" same namespace and the same device as those passed to fit(): X is of {place(X)}, and the model of"
+            f" {place(fitted)}. Convert X, and set array_api_dispatch of scikit-learn as for the fit."
         )
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.utils.estimator_checks import check_array_api_input, check_array_api_same_namespace
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM
+from kernelrank import RLS, RLSCV, NystromMap, RankRLS, RankRLSCV, RankSVM
 from kernelrank._arrays import GroupSums, to_host
 from kernelrank.kernels import Gaussian, Linear, Polynomial
 from kernelrank.persistence import load_model, save_model
@@ -235,3 +235,22 @@ def test_model_files_have_arrays_of_numpy(rng, put, tmp_path, kernel):
     with config_context(array_api_dispatch=True):
         save_model(model, tmp_path / "model")
     assert_allclose(load_model(tmp_path / "model").predict(X), expected.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.1), "linear", "precomputed"], ids=["gaussian", "linear", "matrix"])
+def test_features(rng, put, kernel):
+    X, _ = data(rng, 5)
+    X = Gaussian(0.1)(X) if kernel == "precomputed" else X
+    ours, theirs = NystromMap(kernel, n_basis=12), NystromMap(kernel, n_basis=12)
+    with config_context(array_api_dispatch=True):
+        place, fold = put(X), ours.fit(X).basis_indices_[:3]
+        theirs.fit(place)
+        features = theirs.transform(place)
+        assert_same(ours.transform(X) @ ours.transform(X).T, features @ features.T, place)
+        without, same = theirs.without(fold), ours.without(fold)
+        restricted, expected = without.restrict(features), same.transform(X)
+        assert_same(expected @ expected.T, restricted @ restricted.T, place)
+        w = expected.T @ X[:, 0]
+        assert_same(same.coefficients(w), without.coefficients(restricted.T @ place[:, 0]), place)
+        with pytest.raises(ValueError, match=r"NystromMap.transform\(\) must use the same namespace"):
+            theirs.transform(X)

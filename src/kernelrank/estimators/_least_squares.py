@@ -19,7 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge, place, take, to_host
 from kernelrank._memory import require_memory
-from kernelrank._validation import as_id_array, check_vector, check_weights, encode_queries, scale_weights
+from kernelrank._validation import (
+    as_id_array,
+    check_vector,
+    check_weights,
+    encode_queries,
+    require_place,
+    scale_weights,
+)
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
@@ -273,13 +280,7 @@ class LeastSquaresEstimator(Predictor):
     def _evaluate(self, X: Any) -> Array:
         linear = isinstance(self.kernel_, Linear)
         weights = self.coef_ if linear else self.dual_coef_
-        if place(X) != place(weights):
-            methods = [name for name in ("predict", "decision_function") if hasattr(self, name)]
-            raise ValueError(
-                f"Inputs passed to {' or '.join(f'{type(self).__name__}.{name}()' for name in methods)} must use the"
-                f" same namespace and the same device as those passed to fit(): X is of {place(X)}, and the model of"
-                f" {place(weights)}. Convert X, and set array_api_dispatch of scikit-learn as for the fit."
-            )
+        require_place(self, X, weights, [name for name in ("predict", "decision_function") if hasattr(self, name)])
         if linear:
             return in_double(X) @ (weights if self._single else weights.T) + self.intercept_
         return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), weights) + self.intercept_

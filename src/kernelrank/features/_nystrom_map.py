@@ -6,17 +6,17 @@ from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._arrays import slices
+from kernelrank._arrays import Array, is_foreign, like, slices, take, to_host
 from kernelrank._memory import require_memory
-from kernelrank._validation import check_features, encode_queries, separate_qid
+from kernelrank._validation import check_features, encode_queries, require_place, separate_qid
 from kernelrank.features._nystrom import BasisSpan, draw_order, map_rows, whitening
 from kernelrank.kernels import Precomputed, make_kernel
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _IN_CACHE = 1 << 18  # elements of some rows, that they are read once
@@ -59,7 +59,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Notes
     -----
     Time O(m n_basis^2) and memory for m n_basis numbers, a few megabytes apart. Basis rows that depend on others, so
-    that the matrix of the kernel has no inverse, make no features of their own.
+    that the matrix of the kernel has no inverse, make no features of their own. With scikit-learn's
+    ``array_api_dispatch``, dense arrays of other libraries are mapped on their device, in float64.
 
     **Cross-validation.** The map depends on its basis: if rows that are held out are in it, an estimate of the
     performance is too good, or too bad, by a large factor even [1]_. Either the map is fitted in every fold, as a
@@ -116,7 +117,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         X, qid = separate_qid(X, qid)
         other = copy(self)
-        X = check_features(other, X, reset=True)
+        X = check_features(other, X, reset=True, any_namespace=True)
         queries, _ = encode_queries(qid, X.shape[0])
         other.kernel_ = make_kernel(self.kernel).resolve(X)
         other.basis_indices_ = self._select(X.shape[0], queries)
@@ -126,14 +127,14 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
             other.__dict__.pop("basis_", None)
-            matrix = other.kernel_(X[other.basis_indices_], other.basis_indices_)
+            matrix = other.kernel_(take(X, other.basis_indices_), other.basis_indices_)
         else:
-            other.basis_ = X[other.basis_indices_]
+            other.basis_ = take(X, other.basis_indices_)
             matrix = other.kernel_(other.basis_)
         other.whitening_ = whitening(matrix)
-        other._span = BasisSpan(other.whitening_)
+        other._span = BasisSpan(np.asarray(to_host(other.whitening_)))
         other._gone = np.zeros(n, dtype=bool)
-        other._removed = np.zeros((other.whitening_.shape[1], 0))
+        other._removed = like(np.zeros((other.n_components_, 0)), other.whitening_)
         self.__dict__ = other.__dict__
         return self
 
@@ -150,14 +151,16 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
-        X = check_features(self, X, reset=False)
+        X = check_features(self, X, reset=False, any_namespace=True)
         m = X.shape[0]
-        require_memory(
-            8.0 * m * self.n_components_, f"{self.n_components_} features of {m} rows", "Use a smaller n_basis."
-        )
+        require_place(self, X, self.whitening_, ["transform"])
+        if not is_foreign(X):  # of the memory of its device, its library knows
+            require_memory(
+                8.0 * m * self.n_components_, f"{self.n_components_} features of {m} rows", "Use a smaller n_basis."
+            )
         basis = self.basis_indices_ if isinstance(self.kernel_, Precomputed) else self.basis_
-        features: Array = map_rows(self.kernel_, X, basis, self.whitening_)
-        return self.restrict(features) if self._removed.size else features
+        features = map_rows(self.kernel_, X, basis, self.whitening_)
+        return self.restrict(features) if self._removed.shape[1] else features
 
     def coefficients(self, w: ArrayLike) -> Array:
         """Turn weights of the features into those of the basis rows' kernels.
@@ -172,8 +175,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ``features @ w`` is ``kernel(X, basis_) @ coefficients(w)``.
         """
         check_is_fitted(self)
-        w = np.asarray(w, dtype=np.float64)
-        return np.asarray(self.whitening_ @ (w - self._removed @ (self._removed.T @ w)))
+        w = w if is_foreign(w) else np.asarray(w, dtype=np.float64)
+        return self.whitening_ @ (w - self._removed @ (self._removed.T @ w))
 
     def without(self, held_out: ArrayLike) -> Self:
         """Return the map without the basis rows among some rows of X.
@@ -210,7 +213,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         numbers = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
         other = copy(self)
         other._gone = self._gone | np.isin(self.basis_indices_, numbers)
-        other._removed = self._span.lost(other._gone)
+        other._removed = like(self._span.lost(other._gone), self.whitening_)
         return other
 
     def restrict(self, features: Array) -> Array:
@@ -226,10 +229,10 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ndarray of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        found, size = np.empty_like(features), _IN_CACHE // max(1, self.n_components_)
-        for some in slices(len(features), size):
-            rows = features[some]
-            np.subtract(rows, (rows @ self._removed) @ self._removed.T, out=found[some])
+        found = array_namespace(features).empty_like(features)
+        for some in slices(features.shape[0], _IN_CACHE // max(1, self.n_components_)):
+            rows = features[some, :]
+            found[some, :] = rows - (rows @ self._removed) @ self._removed.T
         return found
 
     def _select(self, m: int, queries: NDArray[np.int32] | None) -> Rows:
@@ -267,6 +270,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         tags.input_tags.pairwise = isinstance(self.kernel, Precomputed) or (
             isinstance(self.kernel, str) and self.kernel == "precomputed"
         )
