@@ -221,14 +221,16 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Parameters
         ----------
-        features : ndarray of shape (n_samples, n_components_)
-            Of the map before :meth:`without`.
+        features : ndarray of shape (n_samples, n_components_) or (n_components_,)
+            Of the map before :meth:`without`; or weights of them.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components_)
+        ndarray of the same shape
         """
         check_is_fitted(self)
+        if features.ndim == 1:
+            return features - self._removed @ (self._removed.T @ features)
         found = array_namespace(features).empty_like(features)
         for some in slices(features.shape[0], _IN_CACHE // max(1, self.n_components_)):
             rows = features[some, :]
