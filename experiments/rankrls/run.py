@@ -2,7 +2,7 @@
 
     KERNELRANK_DATA=... python experiments/rankrls/run.py
 
-About twenty minutes; each script also runs alone. They write to ``results``.
+About half an hour; each script also runs alone. They write to ``results``.
 """
 
 from __future__ import annotations
