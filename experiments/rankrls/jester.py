@@ -37,7 +37,6 @@ GAMMAS = 2.0 ** np.arange(-18, -9)
 # With the ten smallest lambdas RankSVM would take several times as long, and its errors are larger with them.
 SVM_LAMBDAS = LAMBDAS[LAMBDAS >= 2.0**-5]
 # A few dozen jokes need few planes; with 200, as usual, the quadratic programs would take several times as long.
-MOST_CUTS = 40
 DENSITIES = {"20–40": (20, 40), "40–60": (40, 60), "60–80": (60, 80), "all sizes": (0, 100)}  # ratings: above, up to
 
 
@@ -63,7 +62,7 @@ def by_margins(K: np.ndarray, y: np.ndarray) -> np.ndarray:
     nystrom = NystromMap("precomputed", n_basis=len(y)).fit(K)
     pairs = UtilityPairs(y)
     loss = PairwiseHinge(pairs)
-    bundle = Bundle(LinearOracle(make_products(nystrom.transform(K)), loss), most_cuts=MOST_CUTS)
+    bundle = Bundle(LinearOracle(make_products(nystrom.transform(K)), loss))
     solutions = [bundle.minimize(each / pairs.n_pairs).w for each in SVM_LAMBDAS]
     return nystrom.coefficients(np.transpose(solutions)).T
 

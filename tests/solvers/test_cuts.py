@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernelrank.solvers._cuts import Cuts
-from kernelrank.solvers._simplex_qp import solve_simplex_qp
+from kernelrank.solvers._simplex_qp import SimplexSolver
 
 
 def dual_value(cuts, u, alpha):
@@ -26,8 +26,8 @@ def test_making_room_keeps_the_value_of_the_last_solution(rng):
     cuts = Cuts(50, most)
     for _ in range(200):
         cuts.add(rng.normal(size=50), rng.random())
-        before = solve_simplex_qp(cuts.gram / (2 * alpha), cuts.offsets, 1e-12)
-        cuts.u = before.u
+        before = SimplexSolver()(cuts.gram / (2 * alpha), cuts.offsets, 1e-12)
+        cuts.use(before.u)
         full = cuts.size == most
         if full:
             w = cuts.combine(before.u)
@@ -46,3 +46,18 @@ def test_unused_planes_go_first(rng):
     cuts.u = np.array([0, 0, 0.5, 0, 0.5, 0, 0, 0])
     cuts.add(np.full(3, 9.0), 9.0)
     np.testing.assert_array_equal(cuts.offsets, [0, 1, 3, 9])
+
+
+def test_planes_that_are_not_used_for_long_go(rng):
+    cuts = Cuts(3, most=100)
+    for k in range(1, 20):
+        cuts.add(rng.normal(size=3), float(k))
+    use = np.zeros(20)
+    use[0], use[[3, 7]], use[11] = 1 - 1e-9, 0.5e-9, 1e-22  # of large features all but the first are used little
+    for _ in range(5):
+        cuts.use(use)
+        assert cuts.size == 20
+    cuts.use(use)
+    np.testing.assert_array_equal(cuts.offsets, [0, 3, 7])
+    np.testing.assert_allclose(cuts.gram[1:, 1:], [[a @ b for b in cuts._a[1:3]] for a in cuts._a[1:3]], rtol=1e-13)
+    np.testing.assert_array_equal(cuts.u, use[[0, 3, 7]])

@@ -10,6 +10,7 @@ from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, make_products
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._model import minimize_model
+from kernelrank.solvers._simplex_qp import SimplexSolver
 
 sides = pytest.mark.parametrize("positive", [False, True])
 
@@ -49,7 +50,7 @@ def solve_primal(cuts, n, alpha, positive):
 @pytest.mark.parametrize(("n_planes", "n_features"), [(1, 3), (4, 3), (12, 5), (20, 2)])
 def test_the_dual_meets_the_primal(rng, positive, alpha, n_planes, n_features):
     cuts = random_cuts(rng, n_planes, n_features)
-    found = minimize_model(cuts, alpha, 1e-9, positive=positive)
+    found = minimize_model(cuts, alpha, 1e-9, SimplexSolver(), positive=positive)
     assert found.u.min() >= 0
     assert found.u.sum() == pytest.approx(1, abs=1e-12)
     assert not positive or found.w.min() >= 0
@@ -61,7 +62,7 @@ def test_the_dual_meets_the_primal(rng, positive, alpha, n_planes, n_features):
 
 def test_every_dual_value_is_a_lower_bound(rng):
     cuts = random_cuts(rng, 6, 4)
-    rough = minimize_model(cuts, 0.1, 10.0, positive=True)  # content with anything
+    rough = minimize_model(cuts, 0.1, 10.0, SimplexSolver(), positive=True)  # content with anything
     for w in np.abs(rng.normal(size=(200, 4))):
         assert rough.value <= primal(cuts, w, 0.1) + 1e-12
 

@@ -35,6 +35,7 @@ from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate,
 from kernelrank.solvers._model import minimize_model
 from kernelrank.solvers._oracle import Oracle, quiet
 from kernelrank.solvers._result import Log, Report, Result
+from kernelrank.solvers._simplex_qp import SimplexSolver
 
 Vector = NDArray[np.float64]
 
@@ -75,6 +76,7 @@ class Bundle:
         self._oracle, self._positive, self._line_search = oracle, positive, line_search
         self._began = time.perf_counter()
         self._cuts = Cuts(oracle.n_features, most_cuts)
+        self._solve = SimplexSolver()
         self._step = 1.0  # the last step taken
         self._before: Iterate | None = None  # the solution for the last alpha but one
         with quiet():
@@ -128,8 +130,8 @@ class Bundle:
             if self._plane is not None and (iteration > 0 or cuts.size == 1):
                 cuts.add(oracle.subgradient(self._plane.g), self._plane.offset)
                 self._plane = None
-            model = minimize_model(cuts, alpha, _MODEL_ACCURACY * tol, positive=self._positive)
-            cuts.u = model.u
+            model = minimize_model(cuts, alpha, _MODEL_ACCURACY * tol, self._solve, positive=self._positive)
+            cuts.use(model.u)
             lower = max(lower, model.value)
             objective = self._best.objective(alpha)
             gap = objective - lower

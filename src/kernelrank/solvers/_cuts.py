@@ -7,11 +7,16 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
+_IDLE = 5  # programs without it, after which a plane may go
+_ROUNDING = 1e-12  # of the largest use of a plane but the first, which may be used far more
+_FEW = 8  # planes that are not worth the copying
+
 
 class Cuts:
     """Planes ``a . w + b`` below a non-negative risk; the first is always ``0 . w + 0``.
 
-    At most `most` planes are kept. When a new one finds no room, planes that the last
+    At most `most` planes are kept, and those that no program has used for a while go before that:
+    the cost of a program grows with their number. When a new plane finds no room, those that the last
     quadratic program did not use go first; if it used them all, those it used least are
     replaced by their mean, weighted by that use. A mean of planes below the risk is below it,
     and the program's solution stays feasible: the lower bound does not fall.
@@ -30,6 +35,7 @@ class Cuts:
         self._gram = np.zeros((min(8, most), min(8, most)))
         self.size = 1
         self.u = np.ones(1)  # the use of each plane in the last program
+        self._idle = np.zeros(1, dtype=np.intp)  # programs since it was used
 
     @property
     def offsets(self) -> Vector:
@@ -50,6 +56,14 @@ class Cuts:
         """Sum of u[k] * a[k]."""
         return u @ self._a[: self.size]
 
+    def use(self, u: Vector) -> None:
+        """Note how much each plane was used by a program."""
+        self.u = u
+        self._idle = np.where(self._used(), 0, self._idle + 1)
+        idle = self._idle > _IDLE
+        if np.count_nonzero(idle) > max(_FEW, self.size // 4):
+            self._keep(np.flatnonzero(~idle))
+
     def add(self, a: Vector, b: float) -> None:
         """Add a plane: O(size * n_features)."""
         if self.size == self._most:
@@ -60,7 +74,7 @@ class Cuts:
         self._a[k], self._b[k] = a, b
         self.size += 1
         self._gram[k, : self.size] = self._gram[: self.size, k] = self._a[: self.size] @ a
-        self.u = np.append(self.u, 0.0)
+        self.u, self._idle = np.append(self.u, 0.0), np.append(self._idle, 0)
 
     def _grow(self) -> None:
         size = min(2 * len(self._b), self._most)
@@ -70,9 +84,7 @@ class Cuts:
         self._a, self._b, self._gram = grown
 
     def _make_room(self) -> None:
-        u = self.u
-        kept = u > 0
-        kept[0] = True
+        u, kept = self.u, self._used()
         if kept.sum() > self._most // 2:
             # The less used half of the planes becomes one.
             order = np.argsort(-u[1:], kind="stable") + 1
@@ -82,8 +94,18 @@ class Cuts:
             u[merged[0]] = u[merged].sum()
             kept[merged[1:]] = False
             kept[merged[0]] = True
-        rows = np.flatnonzero(kept)
-        self.size = len(rows)
-        self._a[: self.size], self._b[: self.size] = self._a[rows], self._b[rows]
-        self._gram[: self.size, : self.size] = self._a[: self.size] @ self._a[: self.size].T
-        self.u = u[rows]
+            self._idle[merged[0]] = 0
+            slopes = self._a[: self.size]
+            self._gram[merged[0], : self.size] = self._gram[: self.size, merged[0]] = slopes @ slopes[merged[0]]
+        self._keep(np.flatnonzero(kept))
+
+    def _used(self) -> NDArray[np.bool_]:
+        """Tell which planes the last program used; the first one counts as used."""
+        used = self.u > _ROUNDING * np.max(self.u[1:], initial=0.0)
+        used[0] = True
+        return used
+
+    def _keep(self, rows: NDArray[np.intp]) -> None:
+        n = self.size = len(rows)
+        self._a[:n], self._b[:n], self._gram[:n, :n] = self._a[rows], self._b[rows], self._gram[np.ix_(rows, rows)]
+        self.u, self._idle = self.u[rows], self._idle[rows]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._oracle import finite
-from kernelrank.solvers._simplex_qp import solve_simplex_qp
+from kernelrank.solvers._simplex_qp import SimplexSolver
 
 Vector = NDArray[np.float64]
 
@@ -39,14 +39,16 @@ class ModelSolution(NamedTuple):
     w: Vector
 
 
-def minimize_model(cuts: Cuts, alpha: float, accuracy: float, *, positive: bool = False) -> ModelSolution:
+def minimize_model(
+    cuts: Cuts, alpha: float, accuracy: float, solve: SimplexSolver, *, positive: bool = False
+) -> ModelSolution:
     """Maximise D to within `accuracy`, if the small programs can be solved as well as that."""
     if not positive:
-        program = solve_simplex_qp(finite(cuts.gram / (2 * alpha)), cuts.offsets, accuracy)
+        program = solve(finite(cuts.gram / (2 * alpha)), cuts.offsets, accuracy)
         return _evaluate(cuts, alpha, program.u, positive)
     best = _evaluate(cuts, alpha, cuts.u, positive)
     for _ in range(_MOST_PROGRAMS):
-        program = solve_simplex_qp(finite(cuts.gram_of(best.w > 0) / (2 * alpha)), cuts.offsets, accuracy)
+        program = solve(finite(cuts.gram_of(best.w > 0) / (2 * alpha)), cuts.offsets, accuracy)
         found = _ascend(cuts, alpha, best, program.u - best.u)
         grown = found.value - best.value
         best = found

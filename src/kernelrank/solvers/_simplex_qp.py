@@ -22,6 +22,7 @@ Matrix = NDArray[np.float64]
 
 _EQUALITY = 5  # DAQP's sense of a constraint
 _AT_ITS_LIMIT = -4  # DAQP's flag
+_TRY_AGAIN = 20  # programs after which the faster solver gets another chance
 
 
 class SimplexSolution(NamedTuple):
@@ -32,22 +33,37 @@ class SimplexSolution(NamedTuple):
     shortfall: float
 
 
-def solve_simplex_qp(H: Matrix, b: Vector, accuracy: float) -> SimplexSolution:
-    """Solve to within `accuracy` if a solver can; otherwise return the best of their answers."""
-    best, bound = None, np.inf
-    for solve in (_with_daqp, _with_piqp):
-        u = solve(H, b)
-        if not np.isfinite(u).all() or u.max() <= 0:
-            continue
-        answer = judge(H, b, u)
-        bound = min(bound, answer.value + answer.shortfall)
-        if best is None or answer.value > best.value:
-            best = answer
-        if bound - best.value <= accuracy:
-            break
-    if best is None:  # both broke down: one cut alone is a feasible, if poor, answer
-        return judge(H, b, np.eye(len(b))[np.argmax(b - np.diagonal(H) / 2)])
-    return best._replace(shortfall=bound - best.value)
+class SimplexSolver:
+    """Solves one program after the other, by the solver that did for the last one.
+
+    DAQP is the faster one, and most often does. PIQP does where H is next to singular, on which DAQP takes long.
+    """
+
+    def __init__(self) -> None:
+        self._order = [_with_daqp, _with_piqp]
+        self._programs = 0
+
+    def __call__(self, H: Matrix, b: Vector, accuracy: float) -> SimplexSolution:
+        """Solve to within `accuracy` if a solver can; otherwise return the best of their answers."""
+        best, bound = None, np.inf
+        self._programs += 1
+        if self._programs % _TRY_AGAIN == 0:
+            self._order = [_with_daqp, _with_piqp]
+        for solve in tuple(self._order):
+            u = solve(H, b)
+            if not np.isfinite(u).all() or u.max() <= 0:
+                continue
+            answer = judge(H, b, u)
+            bound = min(bound, answer.value + answer.shortfall)
+            if best is None or answer.value > best.value:
+                best = answer
+            if bound - best.value <= accuracy:
+                if solve is not self._order[0]:
+                    self._order.reverse()
+                break
+        if best is None:  # both broke down: one cut alone is a feasible, if poor, answer
+            return judge(H, b, np.eye(len(b))[np.argmax(b - np.diagonal(H) / 2)])
+        return best._replace(shortfall=bound - best.value)
 
 
 def judge(H: Matrix, b: Vector, u: Vector) -> SimplexSolution:
