@@ -36,7 +36,6 @@ N_PROCESSES = 2
 GAMMAS = 2.0 ** np.arange(-18, -9)
 # With the ten smallest lambdas RankSVM would take several times as long, and its errors are larger with them.
 SVM_LAMBDAS = LAMBDAS[LAMBDAS >= 2.0**-5]
-# A few dozen jokes need few planes; with 200, as usual, the quadratic programs would take several times as long.
 DENSITIES = {"20–40": (20, 40), "40–60": (40, 60), "60–80": (60, 80), "all sizes": (0, 100)}  # ratings: above, up to
 
 
