@@ -220,6 +220,24 @@ def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool =
         )
 
 
+def as_rows(fold: Any, m: int) -> NDArray[np.intp]:
+    """Return the numbers of rows that are given by number, or by a mask."""
+    try:
+        numbers = np.asarray(fold)
+        numbers = numbers.astype(np.intp) if numbers.size == 0 else numbers
+        if numbers.dtype.kind in "iu" and numbers.size and numbers.min() < 0:
+            raise IndexError("a row is negative")
+        rows: NDArray[np.intp] = np.arange(m)[numbers]
+    except (IndexError, ValueError) as reason:
+        raise ValueError(
+            f"A fold is a list of rows to hold out, below {m}, or a mask of them ({reason}). Of (train, test), pass the"
+            " test rows."
+        ) from None
+    if rows.ndim != 1:
+        raise ValueError("A fold is a list of rows to hold out. Of (train, test), pass the test rows.")
+    return rows
+
+
 def require_place(estimator: Any, X: Any, fitted: Any, methods: Sequence[str]) -> None:
     """Make sure that rows are of the array library, and on the device, of what was fitted."""
     if place(X) != place(fitted):

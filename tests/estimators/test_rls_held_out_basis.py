@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 from least_squares import data, query_ids
+from sklearn.base import clone
 
-from kernelrank import RLS, RLSCV, NystromMap, RankRLS, RankRLSCV
+from kernelrank import RLS, RLSCV, NystromMap, OrdinalSVM, RankRLS, RankRLSCV, RankSVM
 from kernelrank.kernels import Gaussian, Polynomial
 from kernelrank.metrics import concordance_index
 
@@ -21,10 +22,11 @@ kernels = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 ALPHAS = [1e-6, 0.1]
 
 
-def refit(model, X, y, rows, alpha, qid=None):
+def refit(model, X, y, rows, alpha, qid=None, shuffle=None):
     """Predict some rows by a model of the other rows, and of the basis rows among these."""
     rest = np.setdiff1d(np.arange(len(y)), rows)
-    kept = np.setdiff1d(model.basis_indices_, rows)
+    kept = rest if model.n_basis >= len(y) else np.setdiff1d(model.basis_indices_, rows)
+    kept = kept if shuffle is None else shuffle.permutation(kept)
     if len(kept) == 0:
         features = np.zeros((len(y), 1))
     elif model.kernel == "linear":
@@ -179,7 +181,7 @@ def test_pairs_without_ties(rng, n_classes, n_basis):
     model = RankRLS(kernel=Gaussian(0.3), n_basis=n_basis, ties="drop").fit(X, y)
     X[model.basis_indices_[0]] = X[model.basis_indices_[1]]
     model = model.fit(X, y)
-    pairs, right = np.array(list(combinations(range(21), 2))), []
+    pairs = np.array(list(combinations(range(21), 2)))
     for alpha in (1e-5, 0.1):
         expected = np.array([refit(model, X, y, pair, alpha) for pair in pairs])
         close(model.leave_pair_out(pairs, alpha=alpha), expected)
@@ -190,3 +192,72 @@ def test_pairs_without_ties(rng, n_classes, n_basis):
         gain = F[i, j] - F[j, i]
         right = 0.5 * np.mean(gain > 1e-8) + 0.5 * np.mean(gain >= -1e-8)
         assert model.leave_pair_out_concordance(alpha=alpha) == pytest.approx(right)
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+@pytest.mark.parametrize("n_folds", [2, 10])
+@pytest.mark.parametrize("kernel", ["gaussian", Gaussian(1e-3), Polynomial(3)], ids=str)
+def test_bases_with_next_to_dependent_rows(rng, n_features, n_folds, kernel):
+    """As near to a refit as one is to another whose basis comes in another order."""
+    X = rng.normal(size=(200, n_features))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=200)
+    model = RankRLS(kernel=kernel, n_basis=120).fit(X, y)
+    assert len(model.basis_indices_) < 120
+    folds = np.array_split(rng.permutation(200), n_folds)
+    for alpha in (1e-6, 1e-3):
+        errors, noise = [], []
+        for rows, found in zip(folds, model.hold_out(folds, alpha=alpha), strict=True):
+            expected = refit(model, X, y, rows, alpha)
+            errors.append(np.abs(found - expected).max())
+            noise.append(np.abs(refit(model, X, y, rows, alpha, shuffle=rng) - expected).max())
+        assert max(errors) <= 1e-9 + 30 * max(noise)
+        assert max(noise) < 1e-3
+
+
+@pytest.mark.parametrize("scale", [1e9, 1e-9])
+def test_features_of_other_sizes(rng, scale):
+    X, y = data(rng, n=3)
+    X[:, 0] *= scale
+    model = RLS(1e-3, n_basis=20).fit(X, y)
+    assert len(model.basis_indices_) == 3
+    rows = model.basis_indices_[:1]
+    np.testing.assert_allclose(model.hold_out([rows])[0], refit(model, X, y, rows, 1e-3), rtol=1e-6)
+    [found] = RLS(1e-3, n_basis=50).fit(X, y).hold_out([rows])
+    rest = np.setdiff1d(np.arange(50), rows)
+    np.testing.assert_allclose(found, RLS(1e-3).fit(X[rest], y[rest]).predict(X[rows]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        (-np.eye(6), "positive semidefinite"),
+        (np.eye(6)[::-1].copy(), "positive semidefinite"),
+        (np.eye(6) + np.eye(6, k=1), "symmetric"),
+    ],
+)
+@pytest.mark.parametrize("model", [RankRLS(kernel="precomputed", n_basis=6), RankSVM(kernel="precomputed")], ids=str)
+def test_matrices_of_no_kernel(model, K, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(K, np.arange(6.0))
+
+
+@pytest.mark.parametrize("model", [RankRLS(n_basis=6), RankSVM(), OrdinalSVM(), RankRLSCV(n_basis=6)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [Polynomial(3), lambda X, Y: np.full((len(X), len(Y)), np.nan)], ids=["too large", "NaN"]
+)
+def test_kernels_that_are_no_numbers(rng, model, kernel):
+    X, y = data(rng, m=12)
+    with pytest.raises(ValueError, match="no finite number"):
+        clone(model).set_params(kernel=kernel).fit(X * 1e150, np.round(y))
+
+
+def test_a_kernel_that_is_zero(rng):
+    X, y = np.zeros((12, 3)), rng.normal(size=12)
+    for model in (
+        RankRLS(kernel=Polynomial(2, coef0=0.0), n_basis=4),
+        RLS(n_basis=4),
+        RankSVM(kernel=Polynomial(2, coef0=0.0)),
+    ):
+        assert np.ptp(model.fit(X, y).predict(X)) == 0.0
+    [found] = RLS(n_basis=4).fit(X, y).hold_out([[0, 1, 2, 3]])
+    np.testing.assert_allclose(found, y[4:].mean())

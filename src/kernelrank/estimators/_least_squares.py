@@ -21,6 +21,7 @@ from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge
 from kernelrank._memory import require_memory
 from kernelrank._validation import (
     as_id_array,
+    as_rows,
     check_vector,
     check_weights,
     encode_queries,
@@ -251,25 +252,30 @@ class LeastSquaresEstimator(Predictor):
         m = X.shape[0]
         if self.n_basis is None:
             return *self._centred(X), None
-        self.basis_indices_ = np.sort(draw_order(m, self.n_basis, self.random_state)[: self.n_basis])
-        require_matrices(X, m, len(self.basis_indices_), "The kernel matrix of the rows and the basis")
-        basis = take(X, self.basis_indices_)
+        drawn = np.sort(draw_order(m, self.n_basis, self.random_state)[: self.n_basis])
+        require_matrices(X, m, len(drawn), "The kernel matrix of the rows and the basis")
+        candidates = take(X, drawn)
         if isinstance(self.kernel_, Linear):  # what they span is a space of weights: X can be centred first
-            self._whitening, T = whitening_of_rows(_dense(basis))
-            self.basis_, (centred, offset) = basis, self._centred(X)
-            return centred @ self._whitening, offset @ self._whitening, Basis(self.basis_indices_, T)
-        if isinstance(self.kernel_, Precomputed):
-            _require_square(X)
-            others = np.setdiff1d(np.arange(m), self.basis_indices_)
-            T = whitening(self.kernel_(basis, self.basis_indices_))
-            features = map_rows(self.kernel_, X, self.basis_indices_, T)
-            self._whitening = merge([T, like(np.zeros((m - T.shape[0], T.shape[1])), T)], [self.basis_indices_, others])
+            kept, self._whitening, T = whitening_of_rows(_dense(candidates))
+            centred, offset = self._centred(X)
+            features, offset = centred @ self._whitening, offset @ self._whitening
         else:
-            self.basis_, self._whitening = basis, whitening(self.kernel_(basis))
-            T, features = self._whitening, map_rows(self.kernel_, X, basis, self._whitening)
-        offset = array_namespace(features).mean(features, axis=0)
-        features -= offset
-        return features, offset, Basis(self.basis_indices_, T)
+            if isinstance(self.kernel_, Precomputed):
+                _require_square(X)
+                kept, T = whitening(self.kernel_, candidates, drawn)
+                zeros, rows = like(np.zeros((m - len(kept), T.shape[1])), T), drawn[kept]
+                self._whitening = merge([T, zeros], [rows, np.setdiff1d(np.arange(m), rows)])
+                features = map_rows(self.kernel_, X, rows, T)
+            else:
+                kept, T = whitening(self.kernel_, candidates)
+                self._whitening, features = T, map_rows(self.kernel_, X, take(candidates, kept), T)
+            offset = array_namespace(features).mean(features, axis=0)
+            features -= offset
+        self.basis_indices_ = drawn[kept]
+        if not isinstance(self.kernel_, Precomputed):
+            self.basis_ = take(candidates, kept)
+        # What is learnt from rows lies in their span: with all rows in it, nothing of the others is needed.
+        return features, offset, None if len(drawn) == m else Basis(self.basis_indices_, T)
 
     def _centred(self, X: Any) -> tuple[Array, Array]:
         require_matrices(X, X.shape[0], X.shape[1], "The features as a dense matrix")
@@ -327,7 +333,7 @@ class LeastSquaresEstimator(Predictor):
         """
         problem, alpha = self._problem(), self._alpha(alpha)
         solver = self._decomposable(problem)
-        folds = [_as_rows(fold, len(problem.y)) for fold in folds]
+        folds = [as_rows(fold, len(problem.y)) for fold in folds]
         if problem.queries is None:
             self._require_closed_form(problem, "hold_out")
             ranking = solver.one_ranking
@@ -433,23 +439,6 @@ def check_targets(y: ArrayLike, m: int) -> tuple[NDArray[np.float64], bool]:
             f"y has squares that are no float64 numbers, its largest element being {largest:.1g}: scale it."
         )
     return targets, single
-
-
-def _as_rows(fold: Any, m: int) -> Rows:
-    try:
-        numbers = np.asarray(fold)
-        numbers = numbers.astype(np.intp) if numbers.size == 0 else numbers
-        if numbers.dtype.kind in "iu" and numbers.size and numbers.min() < 0:
-            raise IndexError("a row is negative")
-        rows: Rows = np.arange(m)[numbers]
-    except (IndexError, ValueError) as reason:
-        raise ValueError(
-            f"A fold is a list of rows to hold out, below {m}, or a mask of them ({reason}). Of (train, test), pass the"
-            " test rows."
-        ) from None
-    if rows.ndim != 1:
-        raise ValueError("A fold is a list of rows to hold out. Of (train, test), pass the test rows.")
-    return rows
 
 
 def _check_once(rows: Rows) -> None:

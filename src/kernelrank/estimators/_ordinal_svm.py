@@ -166,9 +166,8 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         classes, codes, weighty = encode_classes(y, X.shape[0], weights, self.classes, type(self).__name__)
         loss = OrdinalHinge(codes[weighty], None if weights is None else weights[weighty])
         nystrom = self._fit_map(X)
-        features = X if nystrom is None else nystrom.transform(X)
-        if not weighty.all():
-            features = features[weighty]
+        rows = X if weighty.all() else X[weighty]
+        features = rows if nystrom is None else nystrom.transform(rows)
         tol = self.tol * loss(np.zeros(features.shape[0])).value
         with single_threaded_blas:
             result = self._minimize(features, loss, tol)

@@ -180,6 +180,8 @@ class RankSVMCV(SupportRanker):
         folds = make_folds(self.cv, y, queries, qid if groups is None else groups, self.random_state)
         nystrom = self._fit_map(X)
         features = X if nystrom is None else nystrom.transform(X)
+        # What is learnt from rows lies in their span: with all rows in the basis, nothing of the others is needed.
+        reduced = self.n_basis is not None and self.n_basis < X.shape[0]
         rows = _Rows(make_products(features, resolve_threads(self.n_jobs), queries), y, queries, weights, self.n_jobs)
         with single_threaded_blas:
             alphas = self._grid(rows)
@@ -187,7 +189,7 @@ class RankSVMCV(SupportRanker):
             scores = np.empty((len(alphas), len(folds)))
             for number, fold in enumerate(folds):
                 try:
-                    seen = rows if nystrom is None else rows.restricted(nystrom.without(fold.test))
+                    seen = rows.restricted(nystrom.without(fold.test)) if reduced and nystrom else rows
                     scores[:, number] = self._score_path(seen, fold, alphas, fits)
                 except NoComparablePairsError as reason:
                     raise NoComparablePairsError(f"Fold {number} cannot be trained on. {reason}") from None

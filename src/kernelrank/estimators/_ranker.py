@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, to_host
+from kernelrank._memory import require_memory
 from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
 from kernelrank.features import NystromMap
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
@@ -87,7 +89,13 @@ class SupportPredictor(Predictor):
             if self.n_basis is not None:
                 raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
             return None
-        n_basis = X.shape[0] if self.n_basis is None else self.n_basis
+        m = X.shape[0]
+        n_basis = m if self.n_basis is None else self.n_basis
+        if isinstance(n_basis, Integral):  # or the map refuses it
+            n = min(m, int(n_basis))
+            require_memory(
+                8.0 * m * n + 32.0 * n**2, f"Features of {m} rows, made of {n} basis rows,", "Use a smaller n_basis."
+            )
         return NystromMap(kernel, n_basis, random_state=self.random_state).fit(X)
 
     def _store(self, result: Result, noted: dict[str, Any], nystrom: NystromMap | None, **attributes: Any) -> None:

@@ -6,16 +6,21 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpstrf
 from sklearn.utils import check_random_state, check_scalar
 
-from kernelrank._arrays import Array, eigh, svd, take
+from kernelrank._arrays import Array, eigh, like, svd, take, take_both, to_host
 from kernelrank.kernels import Kernel
 
 Rows = NDArray[np.intp]
+Matrix = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
+_MARGIN = 100  # times rounding: what a row must have of its own
+_ASYMMETRY = 1e-8  # relative to the largest element of a kernel matrix
 
 
 def draw_order(m: int, n_basis: Any, random_state: Any) -> Rows:
@@ -25,27 +30,39 @@ def draw_order(m: int, n_basis: Any, random_state: Any) -> Rows:
     return order
 
 
-def whitening(K: Array) -> Array:
-    """Find T with ``T' K T = I`` for the kernel matrix K of basis rows; shape (n_basis, rank).
+def whitening(kernel: Kernel, basis: Any, columns: Any = None) -> tuple[Rows, Array]:
+    """Find rows that all others depend on, up to rounding, and T with ``T' K T = I`` for their kernel matrix K.
 
     ``k(x, basis) T`` are then features whose inner products are those of the projections onto the span of the basis:
-    a linear model w of them is the function with the coefficients T w, and ``||w||`` is its norm. Directions that are
-    zero but for rounding are left out.
+    a linear model w of them is the function with the coefficients T w, and ``||w||`` is its norm. The matrix of
+    the rows that are kept is regular: a row that is taken out of the basis takes one direction with it.
     """
-    values, vectors = eigh(K)
-    xp, n = array_namespace(K), K.shape[0]
-    # They ascend: those that are kept are the last ones, and the largest the very last.
-    first = n - int(xp.count_nonzero(values > n * _EPS * float(values[-1])))
-    return vectors[:, first:] / xp.sqrt(values[first:])
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused below
+        K = kernel(basis, columns)
+    matrix = np.asarray(to_host(K))
+    largest = _check_kernel_matrix(matrix)
+    tolerance = _MARGIN * len(matrix) * _EPS * largest
+    while True:
+        kept = _independent(matrix, tolerance)
+        if len(kept) == 0:  # of a kernel that is zero, one row stays, without a feature
+            return np.zeros(1, np.intp), like(np.zeros((1, 0)), K)
+        values, vectors = eigh(K if len(kept) == len(matrix) else take_both(K, kept, kept))
+        if float(values[0]) > len(kept) * _EPS * float(values[-1]):
+            return kept, vectors / array_namespace(K).sqrt(values)
+        tolerance *= 10.0
 
 
-def whitening_of_rows(basis: Array) -> tuple[Array, Array]:
-    """Find the same for the linear kernel, from the basis rows B themselves: ``B' T``, orthonormal, and T."""
-    singular, vectors, right = svd(basis)
-    xp, rounding = array_namespace(basis), max(basis.shape) * _EPS * float(singular[0])
-    rank = int(xp.count_nonzero(singular > rounding))
-    order = np.arange(rank)[::-1].copy()  # ascending, as above
-    return take(right, order, axis=1), take(vectors, order, axis=1) / take(singular, order)
+def whitening_of_rows(basis: Array) -> tuple[Rows, Array, Array]:
+    """Find the same for the linear kernel, from the basis rows B themselves; with ``B' T`` between, orthonormal."""
+    rows = np.asarray(to_host(basis))
+    factor, order = scipy.linalg.qr(rows.T, mode="r", pivoting=True, check_finite=False)
+    sizes = np.abs(np.diagonal(factor))
+    kept = np.sort(order[: np.count_nonzero(sizes > _MARGIN * max(rows.shape) * _EPS * np.max(sizes, initial=0.0))])
+    if len(kept) == 0:
+        return np.zeros(1, np.intp), like(np.zeros((rows.shape[1], 0)), basis), like(np.zeros((1, 0)), basis)
+    singular, vectors, right = svd(take(basis, kept))
+    ascending = np.arange(len(kept))[::-1].copy()  # as above
+    return kept, take(right, ascending, axis=1), take(vectors, ascending, axis=1) / take(singular, ascending)
 
 
 def map_rows(kernel: Kernel, X: Any, basis: Any, T: Array) -> Array:
@@ -57,66 +74,38 @@ def map_rows(kernel: Kernel, X: Any, basis: Any, T: Array) -> Array:
     return features
 
 
-class BasisSpan:
-    """What basis rows span, and what is lost of it with some of them.
+def lost_directions(T: Matrix, gone: NDArray[np.bool_]) -> Matrix:
+    """Find an orthonormal basis of what only the basis rows that are gone can tell; shape (n_basis, n_gone).
 
-    With ``K_RR = V diag(lambda) V'``, the features of the basis are ``V sqrt(lambda)``. Those of the rest do not reach
-    v if ``V_H' V_H x = x`` for ``x = sqrt(lambda) v``: x is a singular vector of V_H, of value 1. What the rest reaches
-    but for rounding, :func:`whitening` would leave out as well.
-
-    Parameters
-    ----------
-    T : ndarray of shape (n_basis, rank)
-        ``V / sqrt(lambda)``.
+    With ``K = V diag(lambda) V'`` and ``T = V / sqrt(lambda)``, the features of the basis are ``V sqrt(lambda)``; those
+    of the rows that stay are orthogonal to the rows of T that are gone.
     """
-
-    def __init__(self, T: NDArray[np.float64]) -> None:
-        self._T = T
-        self._root = 1.0 / np.linalg.norm(T, axis=0)  # of lambda
-        self._vectors = T * self._root
-
-    def lost(self, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Find an orthonormal basis of what only the rows that are gone can tell; shape (rank, n_lost)."""
-        _, singular, right = np.linalg.svd(self._vectors[gone], full_matrices=False)
-        directions = right.T / self._root[:, None]
-        lost = self._is_lost(singular**2, np.sum(directions**2, axis=0))
-        found: NDArray[np.float64] = np.linalg.qr(directions[:, lost])[0]
-        return found
-
-    def lost_alone(self) -> NDArray[np.float64]:
-        """Find the direction that is lost with each row alone; zeros if there is none; shape (rank, n_basis)."""
-        squares, sizes = np.sum(self._vectors**2, axis=1), np.sum(self._T**2, axis=1)
-        lost = self._is_lost(squares, sizes / np.where(squares > 0.0, squares, 1.0))
-        return np.asarray(self._T.T * np.where(lost, 1.0 / np.sqrt(np.where(lost, sizes, 1.0)), 0.0))
-
-    def lost_together(self) -> NDArray[np.bool_]:
-        """Find pairs of rows with which more is lost than with each of them; shape (n_basis, n_basis).
-
-        Such are rows that depend on each other, as equal ones, and on no third row.
-        """
-        n, rank = self._T.shape
-        found = np.zeros((n, n), dtype=bool)
-        if rank == n:
-            return found
-        inner, sizes = self._vectors @ self._vectors.T, self._T @ self._T.T
-        alone = np.asarray(self.lost_alone().any(axis=0), dtype=np.intp)
-        for i in range(n - 1):
-            j = np.arange(i + 1, n)
-            values, vectors = np.linalg.eigh(_two_by_two(inner, i, j))
-            squares = np.einsum("kac,kab,kbc->kc", vectors, _two_by_two(sizes, i, j), vectors)
-            lost = self._is_lost(values, squares / np.where(values > 0.0, values, 1.0))
-            found[i, j] = found[j, i] = np.count_nonzero(lost, axis=1) != alone[i] + alone[j]
-        return found
-
-    def _is_lost(self, squares: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Compare squared singular values with 1, up to rounding; `sizes` are ``||v||^2`` of x of length 1."""
-        rounding = len(self._T) * _EPS * np.maximum(64.0, np.max(self._root, initial=0.0) ** 2 * sizes)
-        return np.asarray(1.0 - squares <= rounding)
-
-
-def _two_by_two(matrix: NDArray[np.float64], i: int, j: Rows) -> NDArray[np.float64]:
-    """Return the matrices of rows and columns i and each of j; shape (len(j), 2, 2)."""
-    found = np.empty((len(j), 2, 2))
-    found[:, 0, 0], found[:, 1, 1] = matrix[i, i], matrix[j, j]
-    found[:, 0, 1] = found[:, 1, 0] = matrix[i, j]
+    found: Matrix = np.linalg.qr(T[gone].T)[0]
     return found
+
+
+def lost_alone(T: Matrix) -> Matrix:
+    """Find the direction that is lost with each basis row alone; shape (n_basis, n_basis)."""
+    return np.asarray(T.T / np.linalg.norm(T, axis=1)) if T.shape[1] else T.T
+
+
+def _check_kernel_matrix(matrix: Matrix) -> float:
+    """Return the largest element of the diagonal of a matrix that may be one of a kernel."""
+    if not np.isfinite(matrix).all():
+        raise ValueError("The kernel of some rows is no finite number: scale the features, or change the kernel.")
+    largest = float(np.max(np.diagonal(matrix)))
+    if np.max(np.abs(matrix - matrix.T)) > _ASYMMETRY * max(largest, 0.0):
+        raise ValueError("A kernel matrix must be symmetric.")
+    return largest
+
+
+def _independent(matrix: Matrix, tolerance: float) -> Rows:
+    """Find rows that leave no other row more than `tolerance` of its own, by Cholesky's method with pivots."""
+    factor, pivots, rank, _ = dpstrf(matrix, tol=tolerance)
+    order = np.asarray(pivots, dtype=np.intp) - 1
+    kept, others = order[:rank], order[rank:]
+    explained = np.triu(factor)[:rank, rank:]
+    rest = matrix[np.ix_(others, others)] - explained.T @ explained
+    if np.max(np.abs(rest), initial=0.0) > 10.0 * max(tolerance, 0.0):
+        raise ValueError("A kernel matrix must be positive semidefinite, but it has negative eigenvalues.")
+    return np.sort(kept)

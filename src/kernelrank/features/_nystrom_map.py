@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, is_foreign, like, slices, take, to_host
 from kernelrank._memory import require_memory
-from kernelrank._validation import check_features, encode_queries, require_place, separate_qid
-from kernelrank.features._nystrom import BasisSpan, draw_order, map_rows, whitening
+from kernelrank._validation import as_rows, check_features, encode_queries, require_place, separate_qid
+from kernelrank.features._nystrom import draw_order, lost_directions, map_rows, whitening
 from kernelrank.kernels import Precomputed, make_kernel
 
 Rows = NDArray[np.intp]
@@ -34,7 +34,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     kernel : str, Kernel or callable, default="gaussian"
         As in :class:`kernelrank.RankRLS`.
     n_basis : int, default=100
-        Number of basis rows; all of them if there are fewer.
+        Number of basis rows, at most: all rows if there are fewer, and rows that depend on others, up to rounding, are
+        left out.
     selection : {"uniform", "per-query"} or array-like of int, default="uniform"
         Which rows: drawn from all; drawn so that every query has as many as the others, if it has the rows; or these,
         whatever `n_basis` is.
@@ -52,15 +53,15 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     whitening_ : ndarray of shape (n_basis, n_components_)
         Times the kernel with the basis, it gives the features.
     n_components_ : int
-        Number of features: the rank of the basis.
+        Number of features: that of the basis rows.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
     Notes
     -----
-    Time O(m n_basis^2) and memory for m n_basis numbers, a few megabytes apart. Basis rows that depend on others, so
-    that the matrix of the kernel has no inverse, make no features of their own. With scikit-learn's
-    ``array_api_dispatch``, dense arrays of other libraries are mapped on their device, in float64.
+    Time O(m n_basis^2) and memory for m n_basis numbers, a few megabytes apart. Rows that depend on others, so that the
+    matrix of the kernel has no inverse, are no basis rows: Cholesky's method with pivots finds them. With
+    ``array_api_dispatch`` of scikit-learn, dense arrays of other libraries are mapped on their device, in float64.
 
     **Cross-validation.** The map depends on its basis: if rows that are held out are in it, an estimate of the
     performance is too good, or too bad, by a large factor even [1]_. Either the map is fitted in every fold, as a
@@ -120,20 +121,19 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = check_features(other, X, reset=True, any_namespace=True)
         queries, _ = encode_queries(qid, X.shape[0])
         other.kernel_ = make_kernel(self.kernel).resolve(X)
-        other.basis_indices_ = self._select(X.shape[0], queries)
-        n = len(other.basis_indices_)
-        require_memory(24 * n**2, f"The kernel matrix of {n} basis rows, with its factors,", "Use a smaller n_basis.")
+        selected = self._select(X.shape[0], queries)
+        n, candidates = len(selected), take(X, selected)
+        require_memory(32 * n**2, f"The kernel matrix of {n} basis rows, with its factors,", "Use a smaller n_basis.")
+        other.__dict__.pop("basis_", None)
         if isinstance(other.kernel_, Precomputed):
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
-            other.__dict__.pop("basis_", None)
-            matrix = other.kernel_(take(X, other.basis_indices_), other.basis_indices_)
+            kept, other.whitening_ = whitening(other.kernel_, candidates, selected)
         else:
-            other.basis_ = take(X, other.basis_indices_)
-            matrix = other.kernel_(other.basis_)
-        other.whitening_ = whitening(matrix)
-        other._span = BasisSpan(np.asarray(to_host(other.whitening_)))
-        other._gone = np.zeros(n, dtype=bool)
+            kept, other.whitening_ = whitening(other.kernel_, candidates)
+            other.basis_ = take(candidates, kept)
+        other.basis_indices_ = selected[kept]
+        other._n_rows, other._gone = X.shape[0], np.zeros(len(kept), dtype=bool)
         other._removed = like(np.zeros((other.n_components_, 0)), other.whitening_)
         self.__dict__ = other.__dict__
         return self
@@ -182,7 +182,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the map without the basis rows among some rows of X.
 
         What remains is the map of the other basis rows, in other coordinates: inner products of features are those of a
-        map that was fitted without the rows. It costs O(n_basis h^2) for h such basis rows, and :meth:`restrict` takes
+        map whose basis are these. It costs O(n_basis h^2) for h basis rows that go, and :meth:`restrict` takes
         the features that are there to the new ones in O(m n_basis h); mapping again would take O(m n_basis^2).
 
         Parameters
@@ -209,11 +209,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         True
         """
         check_is_fitted(self)
-        rows = np.asarray(held_out)
-        numbers = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
+        numbers = as_rows(held_out, self._n_rows)
         other = copy(self)
         other._gone = self._gone | np.isin(self.basis_indices_, numbers)
-        other._removed = like(self._span.lost(other._gone), self.whitening_)
+        lost = lost_directions(np.asarray(to_host(self.whitening_)), other._gone)
+        other._removed = like(lost, self.whitening_)
         return other
 
     def restrict(self, features: Array) -> Array:

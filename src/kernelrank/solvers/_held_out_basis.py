@@ -22,7 +22,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from kernelrank._arrays import Array, like, to_host
-from kernelrank.features import BasisSpan
+from kernelrank.features import lost_alone, lost_directions
 from kernelrank.solvers._ridge import Spectrum
 
 Rows = NDArray[np.intp]
@@ -32,7 +32,7 @@ class Basis(NamedTuple):
     """Which of m rows features are made of, and how."""
 
     rows: Rows
-    whitening: Array  # of shape (n_basis, n), with n features
+    whitening: Array  # of shape (n_basis, n), with as many features
 
 
 class Lost(NamedTuple):
@@ -71,30 +71,25 @@ class HeldOutBasis:
         gone = np.isin(self.basis.rows, rows)
         if not gone.any():
             return None
-        return like(self._span.lost(gone), self._right)
+        return like(lost_directions(self._whitening, gone), self._right)
 
     def lost(self, N: Array, alpha: float) -> Lost:
         """Find what orthonormal directions are worth."""
         return self._as_lost(array_namespace(N).linalg.qr(self._coordinates(N, alpha))[0], alpha)
 
     def each_alone(self, alpha: float) -> Lost:
-        """Find what is lost with each basis row alone: columns of length 1, or 0; the last is 0, of no row."""
+        """Find what is lost with each basis row alone: columns of length 1, and one of zeros for no row."""
         xp, L = array_namespace(self._right), self._coordinates(self._alone, alpha)
         lengths = xp.sqrt(xp.sum(L**2, axis=0))
         return self._as_lost(L / xp.where(lengths > 0.0, lengths, 1.0), alpha)
 
     @cached_property
-    def together(self) -> NDArray[np.bool_]:
-        """Pairs of basis rows, as positions, that lose more than each alone; shape (n_basis + 1, n_basis + 1)."""
-        return np.pad(self._span.lost_together(), (0, 1))
-
-    @cached_property
     def _alone(self) -> Array:
-        return like(np.pad(self._span.lost_alone(), ((0, 0), (0, 1))), self._right)
+        return like(np.pad(lost_alone(self._whitening), ((0, 0), (0, 1))), self._right)
 
     @cached_property
-    def _span(self) -> BasisSpan:
-        return BasisSpan(np.asarray(to_host(self.basis.whitening)))
+    def _whitening(self) -> NDArray[np.float64]:
+        return np.asarray(to_host(self.basis.whitening))
 
     @property
     def _right(self) -> Array:

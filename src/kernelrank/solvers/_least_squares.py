@@ -178,10 +178,7 @@ class LeastSquares:
 
     @cached_property
     def _held_out_basis(self) -> HeldOutBasis | None:
-        m = self._y.shape[0]
-        if self._basis is None or len(self._basis.rows) == m:  # what is learnt lies in the span of rows that are left
-            return None
-        return HeldOutBasis(self._basis, self.spectrum, m)
+        return None if self._basis is None else HeldOutBasis(self._basis, self.spectrum, self._y.shape[0])
 
     def _whole_rows(self) -> Array:
         """Features, as they were before their means were taken away."""

@@ -22,8 +22,8 @@ _PARALLEL = 1e-6  # a square of a sine, from which on ten digits are left
 class PairsOfBasis:
     """Equations of such pairs, for one alpha.
 
-    What each basis row loses alone tells what two of them do, but for those whose losses are next to parallel, or that
-    lose more together: for these few, it is found from the two.
+    What each basis row loses alone tells what two of them do, but for those whose losses are next to parallel: for
+    these few, it is found from the two.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class PairsOfBasis:
         xp, (first, second) = array_namespace(self._own), pairs.T
         i, j = self._basis.position[first], self._basis.position[second]
         parallel = row_products(self._directions.T, i, self._directions.T, j)
-        special = self._special(parallel, i, j)
+        special = _next_to_parallel(parallel)
         lost = LostOfPairs(
             take(self._own, i),
             row_products(self._vectors, second, self._shrunk.T, i),
@@ -73,7 +73,7 @@ class PairsOfBasis:
         xp, i, j = array_namespace(self._own), self._basis.position[rows], self._basis.position[columns]
         of_rows, same = take(self._shrunk, i, axis=1), rows[:, None] == columns
         parallel = take(take(self._directions, i, axis=1).T @ self._directions, j, axis=1)
-        special = self._special(parallel, i[:, None], j) & ~same
+        special = _next_to_parallel(parallel) & ~same
         lost = LostOfPairs(
             take(self._own, i)[:, None],
             (take_rows(self._vectors, columns) @ of_rows).T,
@@ -88,9 +88,6 @@ class PairsOfBasis:
             self._find(found, np.array([rows[k], columns[column]]), (int(k), int(column)))
         return found
 
-    def _special(self, parallel: Array, i: Rows, j: Rows) -> NDArray[np.bool_]:
-        return np.asarray((1.0 - to_host(parallel) ** 2 < _PARALLEL) | self._basis.together[i, j])
-
     def _find(self, equations: PairEquations, pair: Rows, where: tuple[int, ...]) -> None:
         """Replace the equations of one pair."""
         matrix, residuals, products = self._ranking.equations(pair, self._alpha)
@@ -99,3 +96,7 @@ class PairsOfBasis:
         for k in range(residuals.shape[1]):
             equations.r_first[(k, *where)], equations.r_second[(k, *where)] = residuals[0, k], residuals[1, k]
             equations.products[(k, *where)] = products[k]
+
+
+def _next_to_parallel(parallel: Array) -> NDArray[np.bool_]:
+    return np.asarray(1.0 - to_host(parallel) ** 2 < _PARALLEL)
