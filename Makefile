@@ -46,7 +46,7 @@ bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.concordance
 	$(PEERS)/bin/python -m benchmarks.peers.least_squares
 
-## One of the papers' studies, by the name of its folder: make experiment-letor. Needs KERNELRANK_DATA.
+## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA.
 experiment-%: $(VENV)/built
 	$(BIN)/python experiments/$*/run.py
 

@@ -58,6 +58,11 @@ def in_double(x: Array) -> Array:
     return array_namespace(x).astype(x, array_namespace(x).float64, copy=False) if is_foreign(x) else x
 
 
+def as_double(x: Any) -> Array:
+    """Return what may be no array, or one of another library, as an array of float64."""
+    return in_double(x) if is_foreign(x) else np.asarray(x, dtype=np.float64)
+
+
 def copied(x: Array) -> Array:
     """Copy an array, which may be sparse."""
     return array_namespace(x).asarray(x, copy=True) if is_foreign(x) else x.copy()

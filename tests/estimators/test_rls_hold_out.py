@@ -54,7 +54,7 @@ def test_leave_pair_out_in_blocks(rng, monkeypatch):
     model = RankRLS(0.1).fit(X, y)
     every, share = model.leave_pair_out(), model.leave_pair_out_concordance()
     monkeypatch.setattr("kernelrank.solvers._hold_out._BLOCK_ROWS", 7)
-    monkeypatch.setattr("kernelrank.solvers._hold_out._BLOCK_ELEMENTS", 200)
+    monkeypatch.setattr("kernelrank.solvers._hold_out.BLOCK_ELEMENTS", 200)
     np.testing.assert_allclose(model.leave_pair_out(), every, rtol=1e-12)
     assert model.leave_pair_out_concordance() == pytest.approx(share)
     i, j = np.nonzero(y[:, None] > y)

@@ -175,3 +175,24 @@ def test_the_kernel_matrix_is_never_there(rng, store, monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 * 20_000 * 200 + 2**22  # the features, and a few blocks of half a MiB
+
+
+@pytest.mark.parametrize("fold", [[1000], [-1], [0.5], np.ones(5, dtype=bool), [[0, 1]]], ids=str)
+def test_rows_that_are_not_there(rng, fold):
+    nystrom = NystromMap(n_basis=5).fit(rng.normal(size=(20, 2)))
+    with pytest.raises(ValueError, match="A fold is a list of rows"):
+        nystrom.without(fold)
+
+
+def test_features_of_another_map(rng, monkeypatch):
+    X = rng.normal(size=(20, 2))
+    nystrom = NystromMap(n_basis=5).fit(X)
+    smaller, features = nystrom.without(nystrom.basis_indices_[:2]), nystrom.transform(X)
+    for call in (smaller.restrict, smaller.coefficients):
+        with pytest.raises(ValueError, match="has 5 features"):
+            call(np.ones((4, 4)))
+    np.testing.assert_array_equal(smaller.restrict(np.ones((3, 5), dtype=int)), smaller.restrict(np.ones((3, 5))))
+    whole = smaller.restrict(features)
+    monkeypatch.setattr("kernelrank.features._nystrom_map._IN_CACHE", 15)
+    np.testing.assert_allclose(smaller.restrict(features), whole, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(smaller.restrict(features[0]), whole[0], rtol=1e-12, atol=1e-14)

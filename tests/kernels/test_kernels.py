@@ -182,3 +182,11 @@ def test_bad_rows():
     for kernel in (Linear(), Gaussian(1.0), Polynomial()):
         with pytest.raises(ValueError, match="NaN"):
             kernel([[np.nan]])
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
+def test_a_variance_that_is_no_number(rng, factor, store):
+    with pytest.raises(ValueError, match="variance is no float64 number"):
+        Gaussian().resolve(store(factor * rng.normal(size=(9, 2))))
+    assert Gaussian().resolve(store(np.full((9, 2), 3.0))).gamma == 1.0

@@ -203,7 +203,7 @@ def test_given_pairs_are_elements_of_all_pairs(rng, form, monkeypatch):
     ranking = OneRanking(*form(rng, 30), targets(rng, 30, 3))
     pairs = np.array([(i, j) for i in range(30) for j in range(30) if i != j])
     F, (i, j) = ranking.all_pairs(ALPHA), pairs.T
-    monkeypatch.setattr(_hold_out, "_BLOCK_ELEMENTS", 100)
+    monkeypatch.setattr(_hold_out, "BLOCK_ELEMENTS", 100)
     found = ranking.pairs(pairs, ALPHA)
     np.testing.assert_allclose(found[:, 0], F[:, i, j].T, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found[:, 1], F[:, j, i].T, rtol=1e-9, atol=1e-12)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
-from kernelrank.cli._guard import guarded
+from kernelrank.cli._guard import guarded, positive_number
 
 _DATA_HELP = """\
 Data files. Lines of svmlight/LETOR text, "<target> qid:<id> <index>:<value> ... # comment" (compressed
@@ -178,7 +178,7 @@ def _add_kernel(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--coef0", type=float, help="of polynomial (default: 1)")
     group.add_argument(
         "--n-basis",
-        type=int,
+        type=positive_number,
         metavar="N",
         help="combine the kernels of N rows, drawn at random, where those of all are too many (default: all)",
     )

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from kernelrank.cli._guard import guarded
+from kernelrank.cli._guard import guarded, positive_number
 
 # What SVM^rank has and this has not.
 _REFUSED = {
@@ -78,7 +78,10 @@ def learn(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("-s", type=float, default=1.0, help="of -t 1 (default: 1)")
     parser.add_argument("-r", type=float, default=1.0, help="of -t 1 (default: 1)")
     parser.add_argument(
-        "--n-basis", type=int, metavar="N", help="of -t 1 and 2: combine the kernels of N rows only (default: of all)"
+        "--n-basis",
+        type=positive_number,
+        metavar="N",
+        help="of -t 1 and 2: combine the kernels of N rows only (default: of all)",
     )
     for flag in _WITHOUT_EFFECT:
         parser.add_argument(flag, default=None, help=argparse.SUPPRESS)

@@ -81,8 +81,8 @@ def _in_given_order(
     found: NDArray[Any], numbers: NDArray[np.intp], classes: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Give the classes found the numbers of their order in `classes`; those without rows get none."""
-    position = {label: place for place, label in enumerate(classes.tolist())}
-    if classes.ndim != 1 or len(position) != len(classes):
+    position = {label: place for place, label in enumerate(classes.tolist())} if classes.ndim == 1 else {}
+    if len(position) != classes.size or classes.size == 0:
         raise ValueError("classes must have each class once, from the lowest to the highest.")
     unknown = [label for label in found.tolist() if label not in position]
     if unknown:

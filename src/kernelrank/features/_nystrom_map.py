@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._arrays import Array, is_foreign, like, slices, take, to_host
+from kernelrank._arrays import Array, as_double, is_foreign, like, slices, take, to_host
 from kernelrank._memory import require_memory
 from kernelrank._validation import as_rows, check_features, encode_queries, require_place, separate_qid
 from kernelrank.features._nystrom import draw_order, lost_directions, map_rows, whitening
@@ -175,8 +175,10 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ``features @ w`` is ``kernel(X, basis_) @ coefficients(w)``.
         """
         check_is_fitted(self)
-        w = w if is_foreign(w) else np.asarray(w, dtype=np.float64)
-        return self.whitening_ @ (w - self._removed @ (self._removed.T @ w))
+        weights = as_double(w)
+        if weights.shape[:1] != (self.n_components_,):
+            raise ValueError(f"The map has {self.n_components_} features, got weights of shape {weights.shape}.")
+        return self.whitening_ @ (weights - self._removed @ (self._removed.T @ weights))
 
     def without(self, held_out: ArrayLike) -> Self:
         """Return the map without the basis rows among some rows of X.
@@ -229,6 +231,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ndarray of the same shape
         """
         check_is_fitted(self)
+        features = as_double(features)
+        if features.shape[-1:] != (self.n_components_,):
+            raise ValueError(f"The map has {self.n_components_} features, got an array of shape {features.shape}.")
         if features.ndim == 1:
             return features - self._removed @ (self._removed.T @ features)
         found = array_namespace(features).empty_like(features)

@@ -71,7 +71,7 @@ class Polynomial(Kernel):
         if not isinstance(self.degree, Integral) or self.degree < 1:
             raise ValueError(f"degree must be a positive whole number, got {self.degree!r}.")
         if not 0 <= self.coef0 < np.inf:
-            raise ValueError(f"coef0 must not be negative, or it is no kernel; got {self.coef0!r}.")
+            raise ValueError(f"coef0 must not be negative or infinite, or it is no kernel; got {self.coef0!r}.")
         products *= _check_gamma(self.gamma)
         products += self.coef0
         return products ** int(self.degree)
@@ -88,7 +88,8 @@ class Gaussian(Kernel):
 
     Notes
     -----
-    Distances come from inner products, of rows less their mean: an offset common to all rows costs no digits.
+    Distances come from inner products, of dense rows less their mean: an offset common to all of them costs no digits.
+    Sparse rows are not shifted, or they would be sparse no more.
 
     Examples
     --------
@@ -106,12 +107,20 @@ class Gaussian(Kernel):
         if self.gamma != "scale":
             return self
         X = _check_rows(X)
-        if sp.issparse(X):
-            mean = X.mean()
-            variance = float(X.multiply(X).mean() - mean * mean)
-        else:
-            variance = float(array_namespace(X).var(X))
-        return Gaussian(1.0 / (X.shape[1] * variance) if variance > 0 else 1.0)
+        if not _differ(X):
+            return Gaussian(1.0)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what comes of it is looked at
+            if sp.issparse(X):
+                size, mean = X.shape[0] * X.shape[1], X.mean()
+                variance = float((np.sum((X.data - mean) ** 2) + (size - len(X.data)) * mean**2) / size)
+            else:
+                variance = float(array_namespace(X).var(X))
+        if not 0 < variance < np.inf or not np.isfinite(1.0 / (X.shape[1] * variance)):
+            raise ValueError(
+                'gamma="scale" is 1 / (n_features * variance of X), and that variance is no float64 number: scale the'
+                " features, or give gamma."
+            )
+        return Gaussian(1.0 / (X.shape[1] * variance))
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
@@ -140,6 +149,13 @@ class Gaussian(Kernel):
 
 def _check_rows(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=accepted_namespace(X).float64, input_name="X")
+
+
+def _differ(X: Any) -> bool:
+    """Whether not all elements are the same."""
+    if sp.issparse(X):
+        return bool(X.min() != X.max())
+    return bool(array_namespace(X).min(X) != array_namespace(X).max(X))
 
 
 def _check_gamma(gamma: Any) -> float:

@@ -101,6 +101,7 @@ def _draw(n: NDArray[np.intp], k: int, rng: np.random.RandomState) -> NDArray[np
     Floyd's method: the numbers are drawn below n-k+1, ..., n in turn, and one that is there already gives way to the
     largest it could have been.
     """
+    k = min(k, int(np.max(n, initial=0)))  # there are no more
     drawn = np.full((len(n), k), -1, dtype=np.intp)
     least = np.maximum(n - k, 0)
     for turn in range(k):

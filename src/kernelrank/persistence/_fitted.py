@@ -80,6 +80,7 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "coef_path_": (np.float64, ("n_alphas", "n_weights")),
 }
 _SPARSE = ("basis_",)  # what may be a sparse matrix as well
+_WEIGHTS = ("coef_", "dual_coef_", "intercept_")
 
 
 def by_name() -> dict[str, type]:
@@ -111,6 +112,8 @@ def check_fitted(kind: type, fitted: dict[str, Any]) -> None:
             _check_array(name, fitted[name], number, [same.get(axis, axis) for axis in present], lengths)
     if "thresholds_" in ESTIMATORS[kind]:
         _check_thresholds(fitted["thresholds_"], len(fitted["classes_"]))
+        if len(np.unique(fitted["classes_"])) != len(fitted["classes_"]):
+            raise ModelFormatError("classes_ has a class twice")
     if kind is RankingClassifier and not (
         type(fitted["ranker_"]) in ESTIMATORS and getattr(fitted["ranker_"], "_single", True)
     ):
@@ -145,6 +148,8 @@ def _check_array(name: str, value: Any, number: type, axes: Sequence[str], lengt
     known = isinstance(value, np.ndarray) or (name in _SPARSE and sp.issparse(value))
     if not known or not issubclass(value.dtype.type, number) or value.ndim != len(axes):
         raise ModelFormatError(f"{name} is no array of {number.__name__} with {len(axes)} dimensions")
+    if name in _WEIGHTS and not np.isfinite(value).all():
+        raise ModelFormatError(f"{name} has elements that are no finite numbers")
     for axis, length in zip(axes, value.shape, strict=True):
         # The first array with an axis says how long it is, unless a number does.
         if length != lengths.setdefault(axis, length):

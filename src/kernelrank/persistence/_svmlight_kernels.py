@@ -47,7 +47,7 @@ def make_svmlight_kernel(number: int, parameters: Mapping[str, int | float]) -> 
     return kind(**{name: parameters[letter] for letter, name in letters.items()})
 
 
-def describe_kernel(kernel: object) -> dict[str, int | float] | None:
+def in_their_letters(kernel: object) -> dict[str, int | float] | None:
     """Return the type of a kernel, as "t", and all parameters by their letters; None if SVM^light has it not."""
     for number, (kind, letters) in _KERNELS.items():
         if type(kernel) is kind:

@@ -19,7 +19,7 @@ from kernelrank.kernels import Kernel, Linear
 from kernelrank.persistence._svmlight_kernels import (
     DEFAULTS,
     NAMES,
-    describe_kernel,
+    in_their_letters,
     is_known,
     letters_of,
     make_svmlight_kernel,
@@ -91,6 +91,8 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
     1 2:0.25 #
     """
     check_is_fitted(model)
+    if hasattr(model, "thresholds_"):
+        raise ValueError(f"A file of SVM^light has no thresholds between classes, which {type(model).__name__} has.")
     kernel, coefficients, vectors = _expand(model)
     n_features = vectors.shape[1]
     if n_features >= 10**_MOST_DIGITS:
@@ -113,7 +115,7 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
 def _expand(model: Any) -> tuple[dict[str, int | float], list[float], Any]:
     """Return a model as a sum over support vectors: its kernel in SVM^light's terms, their coefficients, and they."""
     is_linear = hasattr(model, "coef_")
-    kernel = describe_kernel(Linear() if is_linear else getattr(model, "kernel_", None))
+    kernel = in_their_letters(Linear() if is_linear else getattr(model, "kernel_", None))
     weights: Any = getattr(model, "coef_" if is_linear else "dual_coef_", None)
     basis = [weights] if is_linear else getattr(model, "basis_", None)
     if kernel is None or basis is None or np.ndim(weights) != 1 or not np.isfinite(weights).all():

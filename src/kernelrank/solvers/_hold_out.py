@@ -38,7 +38,6 @@ Counts = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
 _BLOCK_ROWS = 256  # enough for the matrix product to be fast, few enough to save what is below the diagonal
-_BLOCK_ELEMENTS = 1 << 22  # of a block of rows: 32 MiB
 _ROUNDING = 32 * float(np.finfo(np.float64).eps)  # times the root of the number of rows: of products as long as that
 
 
@@ -256,7 +255,7 @@ class OneRanking:
         common = {"rows": sides[0], "columns": sides[1], "shift": self._shift}
         vectors, factors = self.spectrum.vectors, self._factors(alpha)
         left, right = (vectors if some is None else vectors[some] for some in (rows, columns))
-        size = min(_BLOCK_ROWS, max(1, _BLOCK_ELEMENTS // max(1, len(right))))
+        size = min(_BLOCK_ROWS, max(1, BLOCK_ELEMENTS // max(1, len(right))))
         memory, n_threads = np.empty(size * len(right)), resolve_threads(self.n_jobs)
         for part in slices(len(left), size):
             others = right[part.start :] if upper else right
@@ -286,7 +285,7 @@ class OneRanking:
         """Diagonal of I - A."""
         factors, vectors = self._factors(alpha), self.spectrum.vectors
         parts = [
-            vectors[part, :] ** 2 @ factors for part in slices(self.n_rows, _BLOCK_ELEMENTS // max(1, vectors.shape[1]))
+            vectors[part, :] ** 2 @ factors for part in slices(self.n_rows, BLOCK_ELEMENTS // max(1, vectors.shape[1]))
         ]
         diagonal = array_namespace(vectors).concat(parts)
         return diagonal if self.complete else diagonal + (1.0 + self._shift)
