@@ -63,7 +63,9 @@ def by_margins(K: np.ndarray, y: np.ndarray) -> np.ndarray:
     loss = PairwiseHinge(pairs)
     bundle = Bundle(LinearOracle(make_products(nystrom.transform(K)), loss))
     solutions = [bundle.minimize(each / pairs.n_pairs).w for each in SVM_LAMBDAS]
-    return nystrom.coefficients(np.transpose(solutions)).T
+    weights = np.zeros((len(solutions), len(y)))
+    weights[:, nystrom.basis_indices_] = nystrom.coefficients(np.transpose(solutions)).T
+    return weights
 
 
 class Method(NamedTuple):
