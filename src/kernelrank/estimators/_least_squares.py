@@ -31,7 +31,7 @@ from kernelrank._validation import (
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
-from kernelrank.features import draw_order, map_rows, whitening, whitening_of_rows
+from kernelrank.features import NystromMap, draw_order, whitening_of_rows
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian
@@ -254,26 +254,23 @@ class LeastSquaresEstimator(Predictor):
             return *self._centred(X), None
         drawn = np.sort(draw_order(m, self.n_basis, self.random_state)[: self.n_basis])
         require_matrices(X, m, len(drawn), "The kernel matrix of the rows and the basis")
-        candidates = take(X, drawn)
         if isinstance(self.kernel_, Linear):  # what they span is a space of weights: X can be centred first
-            kept, self._whitening, T = whitening_of_rows(_dense(candidates))
-            centred, offset = self._centred(X)
+            kept, self._whitening, T = whitening_of_rows(_dense(take(X, drawn)))
+            self.basis_indices_ = drawn[kept]
+            self.basis_, (centred, offset) = take(X, self.basis_indices_), self._centred(X)
             features, offset = centred @ self._whitening, offset @ self._whitening
         else:
-            if isinstance(self.kernel_, Precomputed):
-                _require_square(X)
-                kept, T = whitening(self.kernel_, candidates, drawn)
-                zeros, rows = like(np.zeros((m - len(kept), T.shape[1])), T), drawn[kept]
-                self._whitening = merge([T, zeros], [rows, np.setdiff1d(np.arange(m), rows)])
-                features = map_rows(self.kernel_, X, rows, T)
+            nystrom = NystromMap(self.kernel_, selection=drawn).fit(X)
+            self.basis_indices_, self._whitening = nystrom.basis_indices_, nystrom.whitening_
+            features, T = nystrom.transform(X), nystrom.whitening_
+            if isinstance(self.kernel_, Precomputed):  # the columns of its matrix stand for the basis
+                others = np.setdiff1d(np.arange(m), self.basis_indices_)
+                zeros = like(np.zeros((len(others), T.shape[1])), T)
+                self._whitening = merge([T, zeros], [self.basis_indices_, others])
             else:
-                kept, T = whitening(self.kernel_, candidates)
-                self._whitening, features = T, map_rows(self.kernel_, X, take(candidates, kept), T)
+                self.basis_ = nystrom.basis_
             offset = array_namespace(features).mean(features, axis=0)
             features -= offset
-        self.basis_indices_ = drawn[kept]
-        if not isinstance(self.kernel_, Precomputed):
-            self.basis_ = take(candidates, kept)
         # What is learnt from rows lies in their span: with all rows in it, nothing of the others is needed.
         return features, offset, None if len(drawn) == m else Basis(self.basis_indices_, T)
 
