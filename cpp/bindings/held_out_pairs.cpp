@@ -7,7 +7,8 @@ namespace {
 using kernelrank::HeldOutRows;
 using kernelrank::PairBlock;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using OutCube = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutCube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void construct(HeldOutRows* self, const Vector<double>& diagonal, const Matrix& residuals, const Matrix& targets) {
   const std::size_t n_outputs = residuals.shape(0), n_rows = diagonal.shape(0);
@@ -28,13 +29,28 @@ PairBlock make_block(const HeldOutRows& rows, const HeldOutRows& columns, const 
   return {rows, columns, first_row, first_column, between.shape(0), between.shape(1), between.data(), shift, upper};
 }
 
-void predict(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutCube out,
+template <class T>
+void require_shape(const OutCube<T>& out, const PairBlock& block) {
+  require(out.shape(0) == block.rows.n_outputs && out.shape(1) == block.rows.n_rows &&
+              out.shape(2) == block.columns.n_rows,
+          "out must have the shape (n_outputs, n_rows, n_columns)");
+}
+
+void predict(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutCube<double> out,
              std::size_t first_row, double shift, bool upper, int n_threads) {
   const PairBlock block = make_block(rows, columns, between, first_row, shift, upper, n_threads);
-  require(out.shape(0) == rows.n_outputs && out.shape(1) == rows.n_rows && out.shape(2) == columns.n_rows,
-          "out must have the shape (n_outputs, n_rows, n_columns)");
+  require_shape(out, block);
   SignalCancellation cancel;
   cancel.guard([&] { kernelrank::predict_held_out(block, out.data(), n_threads, cancel); });
+}
+
+void order(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutCube<std::int8_t> out,
+           std::size_t first_row, double shift, bool upper, int n_threads, const Vector<double>& tolerances) {
+  const PairBlock block = make_block(rows, columns, between, first_row, shift, upper, n_threads);
+  require_shape(out, block);
+  require(tolerances.shape(0) == rows.n_outputs, "tolerances must have one element an output");
+  SignalCancellation cancel;
+  cancel.guard([&] { kernelrank::order_held_out(block, tolerances.data(), out.data(), n_threads, cancel); });
 }
 
 void count(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutVector<std::int64_t> halves,
@@ -59,6 +75,9 @@ void bind_held_out_pairs(nb::module_& module) {
   module.def("predict_held_out", &predict, "rows"_a, "columns"_a, "between"_a.noconvert(), "out"_a.noconvert(),
              "first_row"_a, "shift"_a, "upper"_a, "n_threads"_a,
              "Write the predictions of rows that are held out with a column.");
+  module.def("order_held_out", &order, "rows"_a, "columns"_a, "between"_a.noconvert(), "out"_a.noconvert(),
+             "first_row"_a, "shift"_a, "upper"_a, "n_threads"_a, "tolerances"_a.noconvert(),
+             "Write the signs of the differences of rows and columns that are held out together.");
   module.def("count_held_out", &count, "rows"_a, "columns"_a, "between"_a.noconvert(), "halves"_a.noconvert(),
              "pairs"_a.noconvert(), "first_row"_a, "shift"_a, "upper"_a, "n_threads"_a, "tolerances"_a.noconvert(),
              "Add the pairs with different targets, and twice those in the right order, ties once.");

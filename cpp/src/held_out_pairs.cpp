@@ -111,6 +111,34 @@ void predict_columns(const PairBlock& block, Tile& tile, const Output& rows, con
   }
 }
 
+// Writes which row of each pair of the tile is the higher one, for one output.
+void order_rows(const PairBlock& block, Tile& tile, const Output& rows, const Output& columns, double tolerance,
+                std::int8_t* out) {
+  const std::size_t stride = block.columns.n_rows;
+  alignas(64) std::int8_t signs[kTileRows][kTileColumns];
+  for (std::size_t i = tile.rows.begin; i < tile.rows.end; ++i) {
+    const double *first = tile.first_of(i), *second = tile.second_of(i), *slack = tile.slack_of(i);
+    const double r_i = rows.residuals[i], y_i = rows.targets[i];
+    std::int8_t* line = signs[i - tile.rows.begin];
+    for (std::size_t j = tile.columns.begin; j < tile.columns.end; ++j) {
+      const std::size_t k = j - tile.columns.begin;
+      const double predicted = y_i - columns.targets[j] - first[k] * r_i + second[k] * columns.residuals[j];
+      const double noise = slack[k] * tolerance;
+      line[k] = static_cast<std::int8_t>((predicted > noise) - (predicted < -noise));
+    }
+    const Range pairs = tile.pairs_of(block, i);
+    std::copy(line + (pairs.begin - tile.columns.begin), line + (pairs.end - tile.columns.begin),
+              out + (block.first_row + i) * stride + block.first_column + pairs.begin);
+  }
+  if (!block.upper) return;
+  for (std::size_t j = tile.columns.begin; j < tile.columns.end; ++j) {
+    std::int8_t* line = out + (block.first_column + j) * stride + block.first_row;
+    for (std::size_t i = tile.rows.begin; i < std::min(tile.rows.end, j); ++i) {
+      line[i] = static_cast<std::int8_t>(-signs[i - tile.rows.begin][j - tile.columns.begin]);
+    }
+  }
+}
+
 struct Counts {
   std::int64_t halves = 0, pairs = 0;
 };
@@ -145,6 +173,17 @@ void predict_tile(const PairBlock& block, Tile& tile, double* out) {
     const Output columns = output_of(block.columns, output, block.first_column);
     predict_rows(block, tile, rows, columns, out + output * size);
     if (block.upper) predict_columns(block, tile, rows, columns, out + output * size);
+  }
+}
+
+KERNELRANK_CLONES
+void order_tile(const PairBlock& block, Tile& tile, const double* tolerances, std::int8_t* out) {
+  invert(block, tile);
+  turn_into_differences(block, tile);
+  const std::size_t size = block.rows.n_rows * block.columns.n_rows;
+  for (std::size_t output = 0; output < block.rows.n_outputs; ++output) {
+    order_rows(block, tile, output_of(block.rows, output, block.first_row),
+               output_of(block.columns, output, block.first_column), tolerances[output], out + output * size);
   }
 }
 
@@ -187,6 +226,13 @@ void predict_held_out(const PairBlock& block, double* out, int n_threads, Cancel
       out[(output * n + i) * n + i] = std::numeric_limits<double>::quiet_NaN();
     }
   }
+}
+
+void order_held_out(const PairBlock& block, const double* tolerances, std::int8_t* out, int n_threads,
+                    Cancellation& cancel) {
+  run_team(n_threads, cancel, [&](Member& member) {
+    for_each_tile(block, member, [&](Tile& tile) { order_tile(block, tile, tolerances, out); });
+  });
 }
 
 void count_held_out(const PairBlock& block, const double* tolerances, std::int64_t* halves, std::int64_t* pairs,

@@ -85,6 +85,19 @@ def predict_held_out(
 ) -> None:
     """Write the predictions of rows that are held out with a column."""
 
+def order_held_out(
+    rows: HeldOutRows,
+    columns: HeldOutRows,
+    between: _Floats,
+    out: NDArray[np.int8],
+    first_row: int,
+    shift: float,
+    upper: bool,
+    n_threads: int,
+    tolerances: _Floats,
+) -> None:
+    """Write the signs of the differences of rows and columns that are held out together."""
+
 def count_held_out(
     rows: HeldOutRows,
     columns: HeldOutRows,

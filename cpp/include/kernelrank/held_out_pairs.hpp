@@ -40,10 +40,15 @@ struct PairBlock {
 // (n_outputs, rows.n_rows, columns.n_rows). If upper, also the other way round, and NaN on the diagonal.
 void predict_held_out(const PairBlock& block, double* out, int n_threads, Cancellation& cancel);
 
+// out[output, row, column] = 1 if the row's prediction is the higher one when both are held out, -1 if the column's
+// is, 0 if they are equal; shape as above. If upper, also the other way round; the diagonal is left as it is. Equal are
+// also predictions whose difference errors of the residuals up to an output's tolerance may have made: rows that are
+// alike, or a model that knows nothing, must not be told apart by rounding.
+void order_held_out(const PairBlock& block, const double* tolerances, std::int8_t* out, int n_threads,
+                    Cancellation& cancel);
+
 // Adds, for each output, over the pairs with different targets: to halves 2 if they are in the right order, 1 if
-// their predictions are equal; to pairs their number. Equal are also predictions whose difference errors of the
-// residuals up to an output's tolerance may have made: rows that are alike, or a model that knows nothing, must not be
-// told apart by rounding.
+// their predictions are equal; to pairs their number.
 void count_held_out(const PairBlock& block, const double* tolerances, std::int64_t* halves, std::int64_t* pairs,
                     int n_threads, Cancellation& cancel);
 

@@ -26,7 +26,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from kernelrank._arrays import Array, is_foreign, like, slices, take, take_rows, to_host
-from kernelrank._core import HeldOutRows, count_held_out, predict_held_out
+from kernelrank._core import HeldOutRows, count_held_out, order_held_out, predict_held_out
 from kernelrank._memory import require_memory
 from kernelrank._threads import resolve_threads
 from kernelrank.solvers._held_out_basis import HeldOutBasis
@@ -190,6 +190,28 @@ class OneRanking:
                 found[:, some, :], found[:, :, some] = first, np.moveaxis(second, 1, 2)
         return found
 
+    def order(self, alpha: float) -> NDArray[np.int8]:
+        """Return, for each output, 1 where row i is predicted above row j with both held out, and -1 below.
+
+        Shape (p, m, m). Predictions that differ by no more than rounding, as those of equal rows, are equal: 0.
+        """
+        alpha, m, y = self._refit_alpha(alpha, 2), self.n_rows, self.y.T
+        require_memory(
+            y.shape[0] * m * m, f"The order of all pairs, of shape {(y.shape[0], m, m)},", "Ask for their concordance."
+        )
+        found, tolerances = np.zeros((y.shape[0], m, m), np.int8), self._tolerances(alpha)
+        rows = np.arange(m if is_foreign(y) else 0)
+        if not is_foreign(y):
+            for block in self._blocks(alpha, None, None, upper=True):
+                order_held_out(out=found, tolerances=tolerances, **block)
+            rows = rows if self.basis is None else self.basis.basis.rows
+        for some, equations in self.blocks_of_pairs(rows, np.arange(m), alpha):
+            signs = equations.orders(take(y, some, axis=1)[:, :, None], y[:, None, :], tolerances)
+            for k, (_, higher, lower) in enumerate(signs):
+                line = np.asarray(to_host(higher)).astype(np.int8) - np.asarray(to_host(lower))
+                found[k, some, :], found[k, :, some] = line, -line
+        return found
+
     def blocks_of_pairs(self, rows: Rows, columns: Rows, alpha: float) -> Iterator[tuple[Rows, PairEquations]]:
         """Yield some rows, and their equations with all columns, at the alpha of the refit; with itself, NaN."""
         if len(rows) == 0:
@@ -217,7 +239,7 @@ class OneRanking:
         no more than rounding, as those of equal rows, are equal.
         """
         alpha, m, y = self._refit_alpha(alpha, 2), self.n_rows, self.y.T
-        tolerances = _ROUNDING * np.sqrt(m) * np.abs(to_host(self.residuals(alpha))).max(axis=0)
+        tolerances = self._tolerances(alpha)
         halves, pairs = np.zeros((2, y.shape[0]), np.int64)
         upper = rows is None and columns is None
         plain, alone = np.empty(0, np.intp), np.zeros(m, dtype=bool)
@@ -236,6 +258,11 @@ class OneRanking:
             for block in self._blocks(alpha, rows, columns, upper):
                 count_held_out(halves=halves, pairs=pairs, tolerances=tolerances, **block)
         return PairCounts(halves, pairs)
+
+    def _tolerances(self, alpha: float) -> NDArray[np.float64]:
+        """What of the residuals of each output may be rounding."""
+        residuals = np.abs(to_host(self.residuals(alpha)))
+        return np.asarray(_ROUNDING * np.sqrt(self.n_rows) * residuals.max(axis=0))
 
     def concordance(self, alpha: float) -> NDArray[np.float64]:
         """Share of the pairs with different targets that are in the right order when held out; ties count half."""

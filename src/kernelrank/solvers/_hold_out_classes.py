@@ -121,29 +121,49 @@ class WithoutTies:
         """
         found = np.full((len(self._y), len(self._y)), np.nan)
         for c in range(self.n_classes):
-            for d in range(c, self.n_classes):
-                left = self._left(c, d)
-                if left.min() < 0 or np.count_nonzero(left) < 2:
-                    continue
-                pair = self._decompose(c, d)
-                for rows, first, second in pair.blocks(self._rows[c], self._rows[d], alpha):
+            for d in self._others(c):
+                for rows, first, second, _ in self._blocks(c, d, alpha):
                     found[np.ix_(rows, self._rows[d])] = first
                     found[np.ix_(self._rows[d], rows)] = second.T
         return found
 
+    def order(self, alpha: float) -> NDArray[np.int8]:
+        """Return 1 where row i is predicted above row j with both held out, -1 below, and 0 where they are equal.
+
+        It is 0 for rows of one class without which nothing would be left to learn from.
+        """
+        found = np.zeros((len(self._y), len(self._y)), np.int8)
+        for c in range(self.n_classes):
+            for d in [*self._others(c)[:1], *range(c + 1, self.n_classes)]:
+                for rows, first, second, rounding in self._blocks(c, d, alpha):
+                    first -= second
+                    signs = (first > rounding).astype(np.int8) - (first < -rounding)  # 0 for a row and itself: NaN
+                    found[np.ix_(rows, self._rows[d])], found[np.ix_(self._rows[d], rows)] = signs, -signs.T
+        return found
+
+    def _others(self, c: int) -> list[int]:
+        """Classes from c on of which a row can be held out with one of c, and something is left to learn from."""
+        lefts = {d: self._left(c, d) for d in range(c, self.n_classes)}
+        return [d for d, left in lefts.items() if left.min() >= 0 and np.count_nonzero(left) >= 2]
+
+    def _blocks(self, c: int, d: int, alpha: float) -> Iterator[tuple[Rows, Array, Array, float]]:
+        """Yield some rows of one class, predictions for them and all of the other, and what is rounding of those."""
+        pair = self._decompose(c, d)
+        largest = float(np.max(pair.ranking.spectrum.values, initial=0.0))
+        # Rounding grows as the condition of the equations, that of equal rows as well.
+        scale = _ROUNDING * np.sqrt(len(self._y)) * np.abs(self._y - self._y.mean()).max()
+        rounding = float(scale * min(1.0 + largest / alpha, _WORST))
+        for rows, first, second in pair.blocks(self._rows[c], self._rows[d], alpha):
+            yield rows, first, second, rounding
+
     def concordances(self, alphas: Array) -> Array:
         """Share of the pairs of different utilities that are in the right order when held out, for each alpha."""
         right, total = np.zeros(len(alphas)), 0.0
-        scale = _ROUNDING * np.sqrt(len(self._y)) * np.abs(self._y - self._y.mean()).max()
         for c in range(self.n_classes):
             for d in range(c + 1, self.n_classes):
                 total += self._sizes[c] * self._sizes[d]
-                pair = self._decompose(c, d)
-                largest = float(np.max(pair.ranking.spectrum.values, initial=0.0))
                 for k, alpha in enumerate(alphas):
-                    # Rounding grows as the condition of the equations, that of equal rows as well.
-                    rounding = scale * min(1.0 + largest / alpha, _WORST)
-                    for _, first, second in pair.blocks(self._rows[c], self._rows[d], float(alpha)):
+                    for _, first, second, rounding in self._blocks(c, d, float(alpha)):
                         second -= first
                         right[k] += np.count_nonzero(second > rounding)
                         right[k] += np.count_nonzero(np.abs(second) <= rounding) / 2

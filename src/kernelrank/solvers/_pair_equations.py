@@ -10,6 +10,7 @@ basis row, which takes features along (``_held_out_basis.py``): W gains ``Y Y'``
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,23 +87,32 @@ class PairEquations:
     ) -> tuple[Counts, Counts]:
         """Count, for each output, two for a pair in the right order and one for equal predictions; and all pairs.
 
-        Predictions are equal if they differ by no more than the residuals' errors, `tolerances`, make of them. The
-        determinant has lost digits where it is much less than its first term, and `slack` allows for that. Pairs
-        that are not `alone` come in the other order as well, and count where their first row is the better one.
+        Pairs that are not `alone` come in the other order as well, and count where their first row is the better one.
         """
-        inverse, p = self._inverse, y_first.shape[0]
+        halves, pairs = np.zeros((2, y_first.shape[0]), np.int64)
+        for k, (target, higher, lower) in enumerate(self.orders(y_first, y_second, tolerances)):
+            better, worse = target > 0.0, (target < 0.0) & alone
+            pairs[k] = _count(better) + _count(worse)
+            halves[k] = pairs[k] + _count(better & higher) + _count(worse & lower)
+            halves[k] -= _count(better & lower) + _count(worse & higher)
+        return halves, pairs
+
+    def orders(
+        self, y_first: Array, y_second: Array, tolerances: NDArray[np.float64]
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield, for each output, differences of the targets, and where the first prediction is higher, and lower.
+
+        Predictions are equal if they differ by no more than the residuals' errors, `tolerances`, make of them. The
+        determinant has lost digits where it is much less than its first term, and `slack` allows for that.
+        """
+        inverse = self._inverse
         first, second = (self.second + self.between) * inverse, (self.first + self.between) * inverse
         slack = abs(self.first * self.second * inverse) * (abs(first) + abs(second))
-        halves, pairs = np.zeros((2, p), np.int64)
-        for k in range(p):
+        for k in range(y_first.shape[0]):
             target = y_first[k, ...] - y_second[k, ...]
-            better, worse = target > 0.0, (target < 0.0) & alone
             predicted = target - first * self.r_first[k, ...] + second * self.r_second[k, ...]
             noise = slack * float(tolerances[k])
-            halves[k] += _count(better & (predicted > noise)) + _count(better & (predicted >= -noise))
-            halves[k] += _count(worse & (predicted < -noise)) + _count(worse & (predicted <= noise))
-            pairs[k] += _count(better) + _count(worse)
-        return halves, pairs
+            yield target, predicted > noise, predicted < -noise
 
     @property
     def _inverse(self) -> Array:
