@@ -114,7 +114,7 @@ def test_weights_and_costs(rng, put, cost):
     assert_same_model(model, other, put, X)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", ["linear", "gaussian", Gaussian(0.01)]])
 @pytest.mark.parametrize(
     ("model", "queries"),
     [

@@ -1,4 +1,8 @@
-"""Alpha chosen by held-out predictions: every score is what refits give."""
+"""Alpha and kernel chosen by held-out predictions: every score is what refits give."""
+
+import gc
+import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -7,9 +11,11 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, cross_val_predict
 
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
+from kernelrank.estimators._least_squares import LeastSquaresEstimator
 from kernelrank.exceptions import UndefinedMetricError
-from kernelrank.kernels import Gaussian
+from kernelrank.kernels import Gaussian, Linear, Polynomial, Precomputed, Scaled
 from kernelrank.metrics import concordance_index, make_ranking_scorer, ndcg
+from kernelrank.solvers import _least_squares as least_squares
 
 ALPHAS = [10.0, 0.1, 1e-3]
 
@@ -111,8 +117,173 @@ def test_a_failed_fit_leaves_the_last_one_alone(rng):
         (RankRLSCV(scoring="ndcg"), "leave-pair-out compares pairs"),
         (RankRLSCV(cv=3, scoring="ndgc"), "no metric"),
         (RLSCV(cv="leave-pair-out"), "cv must be"),
+        (RankRLSCV(kernel=[]), "one kernel at least"),
+        (RLSCV(kernel=()), "one kernel at least"),
+        (RankRLSCV(kernel=["linear", "precomputed"]), "cannot be one of several"),
+        (RLSCV(kernel=[Precomputed()]), "cannot be one of several"),
+        (RankRLSCV(kernel=["linear", "gausian"]), "got 'gausian'"),
     ],
 )
 def test_bad_parameters(rng, model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(*data(rng))
+
+
+KERNELS = [Gaussian(0.01), "linear", Gaussian(3.0), "gaussian", Polynomial(2)]
+CHOICES = {
+    "leave-pair-out": (RankRLSCV(6), False),
+    "leave-pair-out of classes": (RankRLSCV(ALPHAS, ties="drop"), False),
+    "leave-pair-out, basis": (RankRLSCV(6, n_basis=12), False),
+    "leave-query-out": (RankRLSCV(6), True),
+    "leave-query-out, basis": (RankRLSCV(ALPHAS, n_basis=12, scoring="concordance"), True),
+    "leave-query-out, relative": (RankRLSCV(ALPHAS, cost="relative"), True),
+    "folds": (RankRLSCV(6, cv=4), False),
+    "folds of queries": (RankRLSCV(ALPHAS, cv=4), True),
+    "folds, basis": (RankRLSCV(6, cv=4, n_basis=12), False),
+    "leave-one-out": (RLSCV(6), False),
+    "leave-one-out, basis": (RLSCV(ALPHAS, n_basis=12), False),
+    "RLS, folds": (RLSCV(6, cv=5), False),
+}
+
+
+@pytest.mark.parametrize(("model", "with_queries"), CHOICES.values(), ids=CHOICES)
+@pytest.mark.parametrize("first", [0, 3])
+def test_a_kernel_is_the_best_of_separate_fits(rng, model, with_queries, first):
+    X, y = data(rng)
+    if model.get_params().get("ties") == "drop":
+        y = np.round(np.clip(y, -1, 1))
+    metadata = {"qid": rng.permutation(np.repeat(np.arange(8), 5))} if with_queries else {}
+    kernels = KERNELS[first:] + KERNELS[:first]
+    separate = [clone(model).set_params(kernel=kernel).fit(X, y, **metadata) for kernel in kernels]
+    expected = [np.max(each.scores_.mean(axis=1)) for each in separate]
+    best = separate[int(np.argmax(expected))]
+    found = clone(model).set_params(kernel=kernels).fit(X, y, **metadata)
+    np.testing.assert_array_equal(found.kernel_scores_, expected)
+    assert repr(found.kernel_) == repr(best.kernel_)
+    assert vars(found).keys() == vars(best).keys() | {"kernel_scores_"}  # nothing of another kernel
+    for name in ("alphas_", "scores_", "alpha_", "intercept_", "coef_", "dual_coef_", "basis_indices_"):
+        assert hasattr(found, name) == hasattr(best, name)
+        np.testing.assert_array_equal(getattr(found, name, 0), getattr(best, name, 0))
+    np.testing.assert_array_equal(found.predict(X), best.predict(X))
+
+
+def test_a_linear_function_needs_no_other_kernel(rng):
+    X, y = data(rng, m=60)
+    linear = RankRLSCV(ALPHAS, kernel=[Gaussian(5.0), Linear()]).fit(X, X @ [1.0, -2.0, 0.5, 0.0])
+    assert linear.kernel_ == linear.kernel[1]
+    assert hasattr(linear, "coef_")
+    assert not hasattr(linear, "dual_coef_")
+    curved = linear.fit(X, np.sum(X**2, axis=1))
+    assert isinstance(curved.kernel_, Gaussian)
+    assert hasattr(curved, "dual_coef_")
+    assert not hasattr(curved, "coef_")
+    assert not hasattr(curved.set_params(kernel="linear").fit(X, y), "kernel_scores_")
+
+
+def test_the_first_of_equal_kernels(rng):
+    X, y = data(rng)
+    once, again = Gaussian(0.1), 1.0 * Gaussian(0.1)
+    assert isinstance(RankRLSCV(ALPHAS, kernel=[once, again]).fit(X, y).kernel_, Gaussian)
+    assert isinstance(RankRLSCV(ALPHAS, kernel=(again, once)).fit(X, y).kernel_, Scaled)
+
+
+@pytest.mark.parametrize("kind", [RankRLSCV, RLSCV])
+@pytest.mark.parametrize(
+    "cv",
+    [
+        lambda: 4,
+        lambda: KFold(4, shuffle=True),
+        lambda: KFold(4, shuffle=True, random_state=np.random.RandomState(1)),
+        lambda: KFold(4).split(np.zeros(40)),  # which can be asked once
+    ],
+)
+def test_kernels_are_compared_on_the_same_folds_and_with_the_same_basis(rng, kind, cv):
+    X, y = data(rng)
+    for random_state in (None, np.random.RandomState(2)):
+        kernel = [Gaussian(0.1)] * 3
+        model = kind(ALPHAS, cv=cv(), kernel=kernel, n_basis=10, random_state=random_state).fit(X, y)
+        np.testing.assert_array_equal(model.kernel_scores_, model.kernel_scores_[0])
+
+
+def test_random_numbers_are_drawn_as_for_one_kernel(rng):
+    X, y = data(rng)
+    options = {"alphas": ALPHAS, "cv": 4, "n_basis": 10}
+    states = [np.random.RandomState(3), np.random.RandomState(3)]
+    one, several = (
+        RankRLSCV(kernel=kernel, random_state=state, **options).fit(X, y)
+        for kernel, state in zip((Gaussian(0.1), [Gaussian(0.1), Linear()]), states, strict=True)
+    )
+    assert several.kernel_scores_[0] == np.max(one.scores_.mean(axis=1))
+    assert states[0].randint(1 << 30) == states[1].randint(1 << 30)  # as far as after one kernel
+
+
+@pytest.mark.parametrize(("model", "with_queries"), CHOICES.values(), ids=CHOICES)
+def test_two_kernels_are_in_memory(rng, monkeypatch, model, with_queries):
+    X, y = data(rng)
+    if model.get_params().get("ties") == "drop":
+        y = np.round(np.clip(y, -1, 1))
+    solvers, alive = [], []
+    decompose = LeastSquaresEstimator._decompose
+
+    def watched(self, *args):
+        alive.append(sum(solver() is not None for solver in solvers))
+        solver, loss = decompose(self, *args)
+        solvers.append(weakref.ref(solver))
+        return solver, loss
+
+    monkeypatch.setattr(LeastSquaresEstimator, "_decompose", watched)
+    metadata = {"qid": np.arange(40) // 5} if with_queries else {}
+    kernel = [Gaussian(gamma) for gamma in (3.0, 0.1, 1.0, 0.01, 0.3)]  # better ones and worse ones by turns
+    gc.disable()  # memory must not wait for the next collection
+    try:
+        found = clone(model).set_params(kernel=kernel).fit(X, y, **metadata)
+    finally:
+        gc.enable()
+    assert {-1.0, 1.0} <= set(np.sign(np.diff(found.kernel_scores_)))
+    assert alive == [0, 1, 1, 1, 1]  # the best so far, when another one is begun
+
+
+@pytest.mark.parametrize("with_queries", [False, True])
+def test_a_kernel_takes_one_decomposition_and_no_refit(rng, monkeypatch, with_queries):
+    X, y = data(rng)
+    calls, decompose = [], least_squares.decompose_kernel
+
+    def counted(*args):
+        calls.append(args)
+        return decompose(*args)
+
+    monkeypatch.setattr(least_squares, "decompose_kernel", counted)
+    monkeypatch.setattr(least_squares, "solve_kernel", lambda *args: pytest.fail("a refit"))
+    metadata = {"qid": np.arange(40) // 5} if with_queries else {}
+    RankRLSCV(ALPHAS, kernel=[Gaussian(gamma) for gamma in (3.0, 0.1, 1.0)]).fit(X, y, **metadata)
+    assert len(calls) == 3
+
+
+def test_a_list_of_kernels_is_a_parameter(rng):
+    X, y = data(rng)
+    kernels = ["linear", Gaussian("scale")]
+    model = RankRLSCV(ALPHAS, kernel=kernels).fit(X, y)
+    assert model.get_params(deep=False)["kernel"] is kernels
+    assert kernels[1].gamma == "scale"
+    copied = clone(model)
+    assert copied.kernel == ["linear", copied.kernel[1]]
+    assert copied.kernel[1] is not kernels[1]
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(loaded.kernel_scores_, model.kernel_scores_)
+    assert not model.__sklearn_tags__().input_tags.pairwise
+
+
+def test_a_kernel_that_fails_is_named_and_leaves_the_last_fit_alone(rng):
+    X, y = data(rng)
+    model = RankRLSCV(ALPHAS).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="negative") as caught:
+        model.set_params(kernel=["linear", "chi2"]).fit(X, y)
+    assert "chi2" in caught.value.__notes__[0]
+    with pytest.raises(ValueError, match="cannot be solved") as caught:
+        model.set_params(kernel=["linear", lambda X, Y: np.full((len(X), len(Y)), np.nan)]).fit(X, y)
+    assert "FunctionKernel" in str(caught.value) + "".join(getattr(caught.value, "__notes__", ()))
+    np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(TypeError, match="kernel must be"):
+        model.set_params(kernel=["linear", ["gaussian"]]).fit(X, y)

@@ -47,6 +47,7 @@ def expected_failures(estimator):
         RankRLS(solver="cg", tol=1e-12),
         RLSCV(alphas=4),
         RankRLSCV(alphas=4),
+        RankRLSCV(alphas=4, kernel=["linear", Gaussian(0.5)]),
         GreedyRLS(),
         GreedyRLS(1),
         GreedyRankRLS(),

@@ -119,6 +119,7 @@ def test_fits_of_many_kinds(path, rng):
         RankRLS(solver="cg", tol=1e-9).fit(sp.csr_matrix(X), y),
         RankRLSCV(2, cv="leave-query-out", scoring="ndcg@3").fit(frame, y - y.min(), qid=qid),
         RLSCV(np.logspace(-3, 0, 3), cv=3, random_state=np.int64(7)).fit(frame, y),
+        RankRLSCV(3, kernel=["linear", Gaussian("scale")]).fit(frame, y),
     ):
         loaded = round_trip(model, path)
         assert_same_model(loaded, model)

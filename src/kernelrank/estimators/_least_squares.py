@@ -45,7 +45,10 @@ _TOO_FAR = (
     "The equations cannot be solved in float64: scale features and targets that are very large or very small. A given"
     " kernel matrix must be symmetric, and positive semidefinite."
 )
-_FITTED = ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "_whitening", "_moments", "_ids")
+_FITTED = (
+    *("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "kernel_scores_"),
+    *("_whitening", "_moments", "_ids"),
+)
 
 
 class Problem(NamedTuple):
@@ -130,30 +133,43 @@ class LeastSquaresEstimator(Predictor):
     ) -> Self:
         if loss.total == 0 or len(loss.weights) == 0:
             raise NoComparablePairsError(f"There is no pair to learn from (n_samples = {X.shape[0]}).")
-        fitter = copy(self)  # an earlier fit stays until this one has succeeded
-        for name in _FITTED:
-            fitter.__dict__.pop(name, None)
-        fitter.__dict__.update(noted, kernel_=make_kernel(self.kernel).resolve(X))
-        fitter._single, fitter._fitted_with_queries = single, queries is not None
-        if self._wants_gradients(X, fitter.kernel_):
-            check_positive(self, "tol")
-            check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-            solver: Any = ConjugateGradients(make_products(X, queries=queries), loss)
-        else:
-            solver, loss = fitter._decompose(X, y, loss, queries)
-        fitter._training = problem(solver, loss)
-        fitter._note_choices()
+        drawn = self._draw_basis(X.shape[0])
+
+        def set_up(kernel: Any) -> Any:
+            """Return a copy that knows the data: an earlier fit stays until this one has succeeded."""
+            fitter = copy(self)
+            for name in _FITTED:
+                fitter.__dict__.pop(name, None)
+            fitter.__dict__.update(noted, kernel_=make_kernel(kernel).resolve(X))
+            fitter._single, fitter._fitted_with_queries = single, queries is not None
+            if self._wants_gradients(X, fitter.kernel_):
+                check_positive(self, "tol")
+                check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+                fitter._training = problem(ConjugateGradients(make_products(X, queries=queries), loss), loss)
+            else:
+                fitter._training = problem(*fitter._decompose(X, y, loss, queries, drawn))
+            fitter._note_choices()
+            return fitter
+
         try:
-            solution = fitter._solve(solver, fitter._choose_alpha())
-        except np.linalg.LinAlgError:
-            raise ValueError(_TOO_FAR) from None
-        if not np.isfinite(to_host(solution)).all():
-            raise ValueError(_TOO_FAR)
-        fitter._store_solution(X, fitter._training, solution)
-        if isinstance(solver, LeastSquares):
-            solver.forget_matrices()
+            fitter = self._choose_kernel(set_up)
+            training = fitter._problem()
+            solution = fitter._solve(training.solver, fitter._choose_alpha())
+        except np.linalg.LinAlgError as error:
+            raise ValueError(" ".join([_TOO_FAR, *getattr(error, "__notes__", ())])) from None
+        fitter._store_solution(X, training, solution)
+        if isinstance(training.solver, LeastSquares):
+            training.solver.forget_matrices()
         self.__dict__ = fitter.__dict__
         return self
+
+    def _draw_basis(self, m: int) -> Rows | None:
+        """Draw `n_basis` of m rows, in their order; None stands for all."""
+        return None if self.n_basis is None else np.sort(draw_order(m, self.n_basis, self.random_state)[: self.n_basis])
+
+    def _choose_kernel(self, set_up: Callable[[Any], Self]) -> Self:
+        """Return a copy that is set up with a kernel."""
+        return set_up(self.kernel)
 
     def _note_choices(self) -> None:
         """Remember what was learnt."""
@@ -173,7 +189,7 @@ class LeastSquaresEstimator(Predictor):
     def _solve(self, solver: LeastSquares | ConjugateGradients, alpha: float) -> Array:
         if isinstance(solver, LeastSquares):
             self.n_iter_ = 1
-            return solver.solve(alpha)
+            return _require_finite(solver.solve(alpha))
         found = solver.solve(alpha, tol=self.tol, max_iter=self.max_iter)
         self.n_iter_ = found.n_iter
         if found.residual > self.tol:
@@ -183,7 +199,7 @@ class LeastSquaresEstimator(Predictor):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        return found.weights
+        return _require_finite(found.weights)
 
     def _choose_alpha(self) -> float:
         check_positive(self, "alpha")
@@ -219,7 +235,7 @@ class LeastSquaresEstimator(Predictor):
         )
 
     def _decompose(
-        self, X: Any, y: Array, loss: PairwiseSquares, queries: NDArray[np.int32] | None
+        self, X: Any, y: Array, loss: PairwiseSquares, queries: NDArray[np.int32] | None, drawn: Rows | None
     ) -> tuple[LeastSquares, PairwiseSquares]:
         m = X.shape[0]
         codes = np.zeros(m, np.int32) if queries is None else queries
@@ -227,8 +243,8 @@ class LeastSquaresEstimator(Predictor):
             raise ValueError(
                 f'fit_pairs and cost="relative" take NumPy arrays or sparse matrices, got {place(X)}: convert X.'
             )
-        if isinstance(self.kernel_, Linear) or self.n_basis is not None:
-            rows, offset, basis = self._explicit_features(X)
+        if isinstance(self.kernel_, Linear) or drawn is not None:
+            rows, offset, basis = self._explicit_features(X, drawn)
             require_matrices(X, len(loss.weights), rows.shape[1], "The differences of features")
             return LeastSquares(loss, y, codes, rows=rows, offset=offset, basis=basis), loss
         require_matrices(X, m, m, "The kernel matrix")
@@ -244,15 +260,14 @@ class LeastSquaresEstimator(Predictor):
             return LeastSquares(loss, y, codes, matrix=lambda: computed), loss
         return LeastSquares(loss, y, codes, matrix=matrix), loss
 
-    def _explicit_features(self, X: Any) -> tuple[Array, Array, Basis | None]:
+    def _explicit_features(self, X: Any, drawn: Rows | None) -> tuple[Array, Array, Basis | None]:
         """Return centred rows of which a linear function is learnt, their mean, and the basis they are made of.
 
-        They are X, or what a few of its rows span with the kernel.
+        They are X, or what a few of its rows, those that were drawn, span with the kernel.
         """
         m = X.shape[0]
-        if self.n_basis is None:
+        if drawn is None:
             return *self._centred(X), None
-        drawn = np.sort(draw_order(m, self.n_basis, self.random_state)[: self.n_basis])
         require_matrices(X, m, len(drawn), "The kernel matrix of the rows and the basis")
         if isinstance(self.kernel_, Linear):  # what they span is a space of weights: X can be centred first
             kept, self._whitening, T = whitening_of_rows(_dense(take(X, drawn)))
@@ -376,7 +391,9 @@ class LeastSquaresEstimator(Predictor):
     def _orthonormal(self, problem: Problem) -> LeastSquares:
         """Return the solver for hold-outs with queries."""
         solver, m = self._decomposable(problem), len(problem.y)
-        if isinstance(problem.loss.laplacian, GraphLaplacian) and "orthonormal" not in solver.__dict__:
+        if not isinstance(problem.loss.laplacian, GraphLaplacian):
+            return solver
+        if "orthonormal" not in solver.__dict__:
             require_matrices(problem.y, m, m, "The graph of the pairs as a dense matrix")
         return solver.orthonormal
 
@@ -419,6 +436,12 @@ def require_matrices(X: Any, m: int, n: int, what: str) -> None:
 def _require_square(X: Any) -> None:
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
+
+
+def _require_finite(solution: Array) -> Array:
+    if not np.isfinite(to_host(solution)).all():
+        raise ValueError(_TOO_FAR)
+    return solution
 
 
 def _dense(X: Any) -> Array:

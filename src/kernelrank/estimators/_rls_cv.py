@@ -1,9 +1,9 @@
-"""Least squares that choose their regularisation, without a single refit."""
+"""Least squares that choose their regularisation, and their kernel, without a single refit."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from kernelrank.estimators._parameters import check_choices, resolve_alphas
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._rls import RLS
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
+from kernelrank.kernels import Kernel, Precomputed, make_kernel
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
 
 Array = NDArray[np.float64]
@@ -26,11 +27,12 @@ _FOLDS = 10
 
 
 class _ChoosesAlpha(LeastSquaresEstimator):
-    """Scores alphas by predictions of rows that were held out; a subclass says of which, and how."""
+    """Scores alphas, and kernels, by predictions of rows that were held out; a subclass says of which, and how."""
 
     alphas: int | ArrayLike
     cv: Any
     random_state: Any
+    kernel_scores_: Array
     solver: Literal["auto", "direct", "cg"] = "direct"  # a decomposition is what this is about
 
     @property
@@ -38,14 +40,42 @@ class _ChoosesAlpha(LeastSquaresEstimator):
         """The alpha that was chosen, for the methods of the base class."""
         return self.alpha_
 
-    def _choose_alpha(self) -> float:
+    def _choose_kernel(self, set_up: Callable[[Any], Self]) -> Self:
+        several = isinstance(self.kernel, list | tuple)
+        best: Self | None = None
+        folds: list[NDArray[np.intp]] | None = None
+        found: list[float] = []
+        for kernel in _check_kernels(self.kernel) if several else [self.kernel]:
+            try:
+                candidate = set_up(kernel)
+                folds = candidate._folds() if folds is None else folds  # the same for all: drawn once
+                found.append(candidate._score_alphas(folds))
+                if several:  # a kernel that has no solution is an error, not one that loses
+                    candidate._solve(candidate._problem().solver, candidate.alpha_)
+            except Exception as error:
+                if several:
+                    error.add_note(f"This is about kernel={kernel!r}, one of {len(self.kernel)} to choose from.")
+                raise
+            if best is None or found[-1] > max(found[:-1]):
+                best = candidate
+            del candidate  # or its matrices would stay while those of the next are made
+        assert best is not None
+        if several:
+            best.kernel_scores_ = np.array(found)
+        return best
+
+    def _score_alphas(self, folds: list[NDArray[np.intp]]) -> float:
+        """Find the best alpha, and return its score."""
         self.alphas_ = resolve_alphas(self.alphas, self._largest_eigenvalue, _SMALLEST_SHARE)
-        folds = self._folds()
         self.scores_ = self._score(folds)
         known = ~np.isnan(self.scores_).any(axis=0)
         if not known.any():
             raise UndefinedMetricError("The score is defined for no fold: use fewer folds, or larger ones.")
-        self.alpha_ = float(self.alphas_[np.argmax(self.scores_[:, known].mean(axis=1))])
+        means = self.scores_[:, known].mean(axis=1)
+        self.alpha_ = float(self.alphas_[np.argmax(means)])
+        return float(np.max(means))
+
+    def _choose_alpha(self) -> float:
         return self.alpha_
 
     def _largest_eigenvalue(self) -> float:
@@ -94,21 +124,24 @@ class _ChoosesAlpha(LeastSquaresEstimator):
 
 
 class RankRLSCV(_ChoosesAlpha, RankRLS):
-    r"""Least-squares ranking that chooses ``alpha`` by exact cross-validation, without a single refit.
+    r"""Least-squares ranking that chooses ``alpha``, and a kernel, by exact cross-validation, without a single refit.
 
-    One decomposition of the training data gives the held-out predictions for every alpha; see :class:`RankRLS`.
+    One decomposition of the training data gives the held-out predictions for every alpha; see :class:`RankRLS`. Several
+    kernels take one each.
 
     Parameters
     ----------
     alphas : int or array-like, default=20
         How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
-        the loss downwards.
+        the loss downwards; of several kernels, each has its own.
     cv : {"leave-pair-out", "leave-query-out"}, int, splitter or iterable of (train, test), default=None
         What is held out: every pair of rows, for one ranking; every query; or folds, which never split a query. By
         default the second with queries, and without the first, or ten folds for more than 5,000 rows.
     scoring : str, RankingScorer or callable, default=None
-        What to choose alpha by: see :class:`RankSVMCV`. Concordance by default, and always for "leave-pair-out".
-    kernel : str, Kernel or callable, default="linear"
+        What to choose by: see :class:`RankSVMCV`. Concordance by default, and always for "leave-pair-out".
+    kernel : str, Kernel, callable, or a list of these, default="linear"
+        As in :class:`RankRLS`; of a list, the best one is chosen together with alpha. All are compared on the same
+        folds, and with the same rows drawn for `n_basis`. Matrices of two of them are in memory at a time.
     n_basis : int, default=None
     ties : {"keep", "drop"}, default="keep"
     cost : {"magnitude", "unit", "relative"}, default="magnitude"
@@ -126,6 +159,9 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         The greatest is too good as an estimate for new rows, if little: they have chosen it.
     alpha_ : float
         The alpha with the greatest mean score, over the outputs as well; the larger of equals.
+    kernel_scores_ : ndarray of shape (n_kernels,)
+        Greatest mean score of each kernel, if a list was given. The first of the best was chosen: it is `kernel_`, and
+        all other attributes are for it.
     coef_, dual_coef_, basis_, basis_indices_, intercept_, kernel_, n_features_in_, feature_names_in_
         As in :class:`RankRLS`, for that alpha.
 
@@ -141,6 +177,15 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
            [0.695]])
     >>> model.alpha_
     0.01
+
+    How wide a Gaussian kernel should be is chosen the same way:
+
+    >>> from kernelrank.kernels import Gaussian
+    >>> model = RankRLSCV(alphas=5, kernel=[Gaussian(gamma) for gamma in (10.0, 100.0, 1000.0)]).fit(X, y)
+    >>> model.kernel_scores_.round(3)
+    array([0.751, 0.73 , 0.663])
+    >>> model.kernel_
+    Gaussian(gamma=10.0)
     """
 
     def __init__(
@@ -167,7 +212,7 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:  # type: ignore[override]
-        """Choose alpha by cross-validation, and train with it on all rows.
+        """Choose alpha, and one of several kernels, by cross-validation; train with them on all rows.
 
         Parameters
         ----------
@@ -215,18 +260,20 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
 
 
 class RLSCV(_ChoosesAlpha, RLS):
-    r"""Regularised least squares that choose ``alpha`` by exact cross-validation, without a single refit.
+    r"""Regularised least squares that choose ``alpha``, and a kernel, by exact cross-validation, without any refit.
 
     Parameters
     ----------
     alphas : int or array-like, default=20
         How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
-        the loss downwards.
+        the loss downwards; of several kernels, each has its own.
     cv : "leave-one-out", int, splitter or iterable of (train, test), default="leave-one-out"
     scoring : callable, default=None
-        What to choose alpha by: a function ``(y_true, y_pred)``, the better the greater. Minus the mean squared error
-        by default.
-    kernel : str, Kernel or callable, default="linear"
+        What to choose by: a function ``(y_true, y_pred)``, the better the greater. Minus the mean squared error by
+        default.
+    kernel : str, Kernel, callable, or a list of these, default="linear"
+        As in :class:`RLS`; of a list, the best one is chosen together with alpha. All are compared on the same folds,
+        and with the same rows drawn for `n_basis`. Matrices of two of them are in memory at a time.
     n_basis : int, default=None
         As in :class:`RLS`.
     random_state : int, RandomState instance or None, default=0
@@ -240,6 +287,9 @@ class RLSCV(_ChoosesAlpha, RLS):
         One column for "leave-one-out".
     alpha_ : float
         The alpha with the greatest mean score; the larger of equals.
+    kernel_scores_ : ndarray of shape (n_kernels,)
+        Greatest mean score of each kernel, if a list was given. The first of the best was chosen: it is `kernel_`, and
+        all other attributes are for it.
     coef_, dual_coef_, basis_, basis_indices_, intercept_, kernel_, n_features_in_, feature_names_in_
         As in :class:`RLS`, for that alpha.
 
@@ -270,7 +320,7 @@ class RLSCV(_ChoosesAlpha, RLS):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]
-        """Choose alpha by cross-validation, and train with it on all rows.
+        """Choose alpha, and one of several kernels, by cross-validation; train with them on all rows.
 
         Parameters
         ----------
@@ -298,3 +348,16 @@ class RLSCV(_ChoosesAlpha, RLS):
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return -float(np.mean((y - scores) ** 2)) if self.scoring is None else float(self.scoring(y, scores))
+
+
+def _check_kernels(kernels: Sequence[Any]) -> list[Kernel]:
+    """Return the kernels to choose from; a bad one is refused before any work is done for the others."""
+    if len(kernels) == 0:
+        raise ValueError("kernel is an empty list: there must be one kernel at least to choose from.")
+    made = [make_kernel(kernel) for kernel in kernels]
+    if any(isinstance(kernel, Precomputed) for kernel in made):
+        raise ValueError(
+            'kernel="precomputed" cannot be one of several: X would be its matrix, and the rows of the others. Fit each'
+            " matrix alone, and compare scores_."
+        )
+    return made

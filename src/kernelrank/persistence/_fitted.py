@@ -77,6 +77,7 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "alphas_": (np.float64, ("n_alphas",)),
     "gaps_": (np.float64, ("n_alphas",)),
     "scores_": (np.float64, ("n_alphas", "n_folds")),
+    "kernel_scores_": (np.float64, ("n_kernels",)),
     "coef_path_": (np.float64, ("n_alphas", "n_weights")),
 }
 _SPARSE = ("basis_",)  # what may be a sparse matrix as well

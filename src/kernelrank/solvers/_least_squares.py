@@ -134,9 +134,11 @@ class LeastSquares:
 
     @cached_property
     def orthonormal(self) -> LeastSquares:
-        """The same problem with orthonormal contrasts, which hold-outs take; for given pairs O(sum of m_q^3)."""
-        if not isinstance(self._laplacian, GraphLaplacian):
-            return self
+        """The same problem with orthonormal contrasts, which hold-outs take, for given pairs: O(sum of m_q^3).
+
+        Other problems have them: one that kept itself here would stay in memory when nobody needs it any more.
+        """
+        assert isinstance(self._laplacian, GraphLaplacian)
         loss = self._loss.diagonalised(self._queries)
         return LeastSquares(
             loss, to_host(self._y), self._queries, rows=self._rows, offset=self._offset, basis=self._basis
