@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank import RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank._progress import FitProgress, FoldProgress
 from kernelrank._validation import encode_queries
 from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores, score_rows
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._kernels import chosen_kernel, describe_kernel
 from kernelrank.cli._metrics import Metric, choose_metrics, name_choice
 from kernelrank.cli._output import print_json, print_record, print_table, show
-from kernelrank.cli._progress import FitProgress, FoldProgress
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.io._files import replace_file
 from kernelrank.persistence import save_model

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-import time
+from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TextIO
 
 _WIDTH = 24
-_SECONDS_BETWEEN_LINES = 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between lines
 
 
 class Progress:
     """Shows how far something is.
 
-    On a terminal one line is written again and again, and goes away at the end; in a pipe or a
-    file there is a new line at most every second.
+    On a terminal one line is written again and again, and goes away at the end. In a pipe, a file or a notebook there
+    are new lines, which become rarer: after a second, after two more, and so on, up to one a minute.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class Progress:
 
     def __init__(self, shown: bool = True, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._shown, self._terminal = shown, self._stream.isatty()
-        self._last = -math.inf
+        self._shown, self._terminal = shown, shown and self._stream.isatty()
+        self._last, self._pause = -math.inf, _FIRST_PAUSE
         self._untold: str | None = None  # the newest text, if it was not shown
 
     def __enter__(self) -> Self:
@@ -49,10 +49,12 @@ class Progress:
 
     def show(self, share: float, text: str) -> None:
         """Show the share that is done, from 0 to 1, and a text."""
-        now = time.monotonic()
+        now = monotonic()
         self._untold = text
-        if not self._shown or (not self._terminal and now - self._last < _SECONDS_BETWEEN_LINES):
+        if not self._shown or (not self._terminal and now - self._last < self._pause):
             return
+        if self._last > -math.inf:
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         self._last, self._untold = now, None
         if self._terminal:
             full = round(_WIDTH * min(max(share, 0.0), 1.0))
@@ -91,8 +93,33 @@ class FitProgress(Progress):
 
 
 class FoldProgress(Progress):
-    """Shows how many of the fits of a cross-validation are done."""
+    """Shows how many fits are done, of all folds of a cross-validation, and when the others may be.
+
+    Work that begins again, with fewer fits done or with another number of them all, is timed anew.
+
+    Parameters
+    ----------
+    shown, stream
+        As for :class:`Progress`.
+    """
+
+    def __init__(self, shown: bool = True, stream: TextIO | None = None) -> None:
+        super().__init__(shown, stream)
+        self._began = self._told = monotonic()
+        self._done, self._total = 0, 0
 
     def __call__(self, done: int, total: int) -> None:
         """Show that so many are done."""
-        self.show(done / total, f"{done} of {total} fits")
+        if done < self._done or total != self._total:
+            self._began = self._told
+        self._done, self._total, self._told = done, total, monotonic()
+        text = f"{done:,} of {total:,} fits"
+        left = (total - done) * (self._told - self._began) / done if done else 0.0
+        self.show(done / total, f"{text}, about {_duration(left)} left" if left >= 1 else text)
+
+
+def _duration(seconds: float) -> str:
+    """Say how long something takes, in the unit that suits."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:,.0f} h"
