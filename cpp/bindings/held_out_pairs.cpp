@@ -31,9 +31,9 @@ PairBlock make_block(const HeldOutRows& rows, const HeldOutRows& columns, const 
 
 template <class T>
 void require_shape(const OutCube<T>& out, const PairBlock& block) {
-  require(out.shape(0) == block.rows.n_outputs && out.shape(1) == block.rows.n_rows &&
-              out.shape(2) == block.columns.n_rows,
-          "out must have the shape (n_outputs, n_rows, n_columns)");
+  require(
+      out.shape(0) == block.rows.n_outputs && out.shape(1) == block.rows.n_rows && out.shape(2) == block.columns.n_rows,
+      "out must have the shape (n_outputs, n_rows, n_columns)");
 }
 
 void predict(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutCube<double> out,

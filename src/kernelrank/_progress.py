@@ -115,10 +115,10 @@ class FoldProgress(Progress):
         self._done, self._total, self._told = done, total, monotonic()
         text = f"{done:,} of {total:,} fits"
         left = (total - done) * (self._told - self._began) / done if done else 0.0
-        self.show(done / total, f"{text}, about {_duration(left)} left" if left >= 1 else text)
+        self.show(done / total, f"{text}, about {duration(left)} left" if left >= 1 else text)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Say how long something takes, in the unit that suits."""
     if seconds < 90:
         return f"{seconds:.0f} s"

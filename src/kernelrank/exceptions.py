@@ -5,9 +5,11 @@ from sklearn.exceptions import ConvergenceWarning
 __all__ = [
     "ConvergenceWarning",
     "DataFormatError",
+    "IdenticalRowsWarning",
     "MissingQueryWarning",
     "ModelFormatError",
     "NoComparablePairsError",
+    "PooledEstimateWarning",
     "UndefinedMetricError",
     "UndefinedQueryWarning",
 ]
@@ -29,8 +31,16 @@ class ModelFormatError(ValueError):
     """A file holds no model that can be read: it is of another kind, damaged, or newer than this version."""
 
 
+class IdenticalRowsWarning(UserWarning):
+    """Rows that are tested on have identical ones among those that are trained on."""
+
+
 class MissingQueryWarning(UserWarning):
     """A model fitted with queries is scored as if all rows belonged to a single one."""
+
+
+class PooledEstimateWarning(UserWarning):
+    """Scores of different models are compared with each other, which makes an estimate pessimistic."""
 
 
 class UndefinedQueryWarning(UserWarning):

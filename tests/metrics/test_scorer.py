@@ -18,7 +18,12 @@ from kernelrank import RankSVM, metrics
 from kernelrank.exceptions import MissingQueryWarning, UndefinedQueryWarning
 from kernelrank.metrics import auc, concordance_index, make_ranking_scorer, ndcg, pairwise_error
 
-NAMES = sorted(set(metrics.__all__) - {"AUCInterval", "RankingScorer", "auc_interval", "make_ranking_scorer"})
+NO_METRICS = {name for name in metrics.__all__ if name[0].isupper()} | {
+    "auc_interval",
+    *("compare_scores", "make_ranking_scorer"),
+    *("best_f_score", "f_score", "threshold_at_rate"),  # of rows, not of queries
+}
+NAMES = sorted(set(metrics.__all__) - NO_METRICS)
 
 
 def share_of_first(y_true, y_score, *, qid=None, scale=1.0):

@@ -19,6 +19,21 @@ _PAIRS_OF_CLASSES = 55  # at most, each of which takes a decomposition: ten clas
 class LeavesPairsOut(LeastSquaresEstimator):
     """Predictions of pairs by models of all other rows."""
 
+    @property
+    def shortcuts(self) -> frozenset[str]:
+        """What can be held out in closed form: "pairs" of rows, any "folds"."""
+        problem, found = self._problem(), set()
+        if isinstance(problem.solver, LeastSquares):
+            if problem.queries is not None or problem.obstacle is None:
+                found.add("folds")
+            if problem.queries is None and (problem.obstacle is None or self._has_few_classes(problem)):
+                found.add("pairs")
+        return frozenset(found)
+
+    def _has_few_classes(self, problem: Problem) -> bool:
+        n = len(np.unique(problem.y))
+        return problem.obstacle == TIES_DROPPED and n * (n + 1) // 2 <= _PAIRS_OF_CLASSES
+
     def leave_pair_out(self, pairs: ArrayLike | None = None, *, alpha: float | None = None) -> Array:
         """Predict both rows of pairs as the model of all other rows would, without fitting it.
 

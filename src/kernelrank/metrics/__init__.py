@@ -22,28 +22,43 @@ there 1 is the worst.) Tau-b has a rule of its own.
 **Undefined** is what would be a division of zero by zero, such as the concordance of a query in which all
 true values are equal. A query that merely has nothing relevant found has a value: zero.
 
+:func:`f_score` and :func:`best_f_score` are about decisions, not about an order: one threshold for all rows, which have
+no queries there, and a tie with it is below it. :func:`threshold_at_rate` makes a threshold.
+
 Time is O(m log m) for m rows, a few sorts, whatever the number of queries (:func:`err` says what ties cost it).
+
+:func:`auc_interval` says how far to trust an area under the ROC curve, and :func:`compare_scores` whether one scorer is
+better than another.
 """
 
 from kernelrank.metrics._auc import AUCInterval, auc, auc_interval
 from kernelrank.metrics._cascade import err, reciprocal_rank
+from kernelrank.metrics._comparison import Comparison, ScorerDifference, compare_scores
 from kernelrank.metrics._concordance import concordance_index, kendall_tau, pairwise_error
+from kernelrank.metrics._decisions import Decision, best_f_score, f_score, threshold_at_rate
 from kernelrank.metrics._gain import ndcg
 from kernelrank.metrics._relevance import average_precision, precision_at
 from kernelrank.metrics._scorer import RankingScorer, make_ranking_scorer
 
 __all__ = [
     "AUCInterval",
+    "Comparison",
+    "Decision",
     "RankingScorer",
+    "ScorerDifference",
     "auc",
     "auc_interval",
     "average_precision",
+    "best_f_score",
+    "compare_scores",
     "concordance_index",
     "err",
+    "f_score",
     "kendall_tau",
     "make_ranking_scorer",
     "ndcg",
     "pairwise_error",
     "precision_at",
     "reciprocal_rank",
+    "threshold_at_rate",
 ]

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
 from kernelrank._validation import check_vector
 from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.metrics._blocks import check_rows, sort_rows
+from kernelrank.metrics._blocks import check_rows
 from kernelrank.metrics._concordance import concordance_index
+from kernelrank.metrics._influence import RowCounts, check_confidence, influences, interval, variance
 from kernelrank.metrics._queries import Summary, summarise
 
 _CLASSES = "pair of a positive and a negative row"
@@ -135,7 +135,7 @@ def auc_interval(
 
     Notes
     -----
-    DeLong's variance takes O(m log m) by midranks [2]_. An area of exactly 0 or 1 has a variance of
+    DeLong's variance takes O(m log m), as by midranks [2]_. An area of exactly 0 or 1 has a variance of
     zero, and so an interval without width: few rows of a class that is easily told apart show
     no error, which does not mean that there is none. The same holds if the area is equal in all queries.
 
@@ -153,8 +153,7 @@ def auc_interval(
     >>> print(f"{found.auc:.2f} from {found.low:.2f} to {found.high:.2f}")
     0.78 from 0.29 to 1.00
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+    check_confidence(confidence)
     if qid is None:
         return _delong(y_true, y_score, confidence)
     if n_resamples < 1:
@@ -178,29 +177,9 @@ def _check_classes(truth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _delong(y_true: ArrayLike, y_score: ArrayLike, confidence: float) -> AUCInterval:
     truth, scores, _ = check_rows(y_true, y_score, None)
-    positive = (_check_classes(truth) == truth.max()).astype(np.int64)
-    n_positive, n_negative = positive.sum(), len(truth) - positive.sum()
-    if min(n_positive, n_negative) < 2:
-        raise ValueError(
-            f"An interval takes two positive and two negative rows at least, there are {n_positive} and {n_negative}."
-        )
-    blocks = sort_rows(truth, scores, None)
-    positives = blocks.over_rows(positive[blocks.order])
-    negatives = blocks.sizes - positives
-    # The share of the other class that a row of the block is on the right side of, a tie counting half: the
-    # structural components of [1].
-    beaten = (n_negative - blocks.counted_above(negatives) - negatives / 2) / n_negative
-    beating = (blocks.counted_above(positives) + positives / 2) / n_positive
-    area = float(positives @ beaten / n_positive)
-    variance = _variance_of_mean(beaten, positives, area) + _variance_of_mean(beating, negatives, area)
-    half_width = ndtri((1 + confidence) / 2) * np.sqrt(variance)
-    return AUCInterval(area, float(max(area - half_width, 0.0)), float(min(area + half_width, 1.0)))
-
-
-def _variance_of_mean(values: NDArray[np.float64], counts: NDArray[np.int64], mean: float) -> float:
-    """Variance of the mean of `counts` independent values each."""
-    n = counts.sum()
-    return float(counts @ (values - mean) ** 2 / (n - 1) / n)
+    rows = RowCounts(_check_classes(truth))
+    area, u = influences(rows.wins(scores), rows.pairs)
+    return AUCInterval(area, *interval(area, variance(u, strata=rows.strata), confidence))
 
 
 def _resampled_means(values: NDArray[np.float64], n_resamples: int, rng: np.random.Generator) -> NDArray[np.float64]:

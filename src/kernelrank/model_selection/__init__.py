@@ -1,6 +1,25 @@
 """How well a model will do on new rows, and whether that can be chance."""
 
+from kernelrank.model_selection._compare import compare
+from kernelrank.model_selection._estimates import estimate_auc, estimate_concordance
+from kernelrank.model_selection._method import Estimate
+from kernelrank.model_selection._permutation_test import PermutationTest, permutation_test
 from kernelrank.model_selection._permutations import permuted_outputs
 from kernelrank.model_selection._splitters import LeavePairOut, LeaveQueryOut
+from kernelrank.model_selection._thresholds import FScoreClassifier
+from kernelrank.model_selection._tournament import TournamentROC, tournament_roc
 
-__all__ = ["LeavePairOut", "LeaveQueryOut", "permuted_outputs"]
+__all__ = [
+    "Estimate",
+    "FScoreClassifier",
+    "LeavePairOut",
+    "LeaveQueryOut",
+    "PermutationTest",
+    "TournamentROC",
+    "compare",
+    "estimate_auc",
+    "estimate_concordance",
+    "permutation_test",
+    "permuted_outputs",
+    "tournament_roc",
+]

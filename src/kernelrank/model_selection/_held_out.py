@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _safe_split
 
 from kernelrank._arrays import to_host
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
+from kernelrank.model_selection._parallel import run
 
 Array = NDArray[np.float64]
+Order = NDArray[np.int8]
 Rows = NDArray[np.intp]
 
 
@@ -23,11 +25,11 @@ class HeldOut(Protocol):
 
     n_fits: int
 
-    def folds(self, folds: Sequence[Rows]) -> list[Array]:
-        """Predict the rows of each fold by a model of all rows outside."""
+    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Array | None]:
+        """Predict the rows of each fold by a model of the rows outside; None if those have nothing to learn from."""
 
-    def pairs(self, pairs: Rows) -> Array:
-        """Predict both rows of each pair by a model of all others; shape (n_pairs, 2)."""
+    def order(self) -> Order | None:
+        """Tell the order of all pairs, each held out alone; None if that takes a model for each."""
 
 
 class ClosedForm:
@@ -37,18 +39,26 @@ class ClosedForm:
     ----------
     model : RLS or RankRLS
         Fitted to all rows.
+    y : ndarray
+        What it was fitted to.
     """
 
-    def __init__(self, model: Any) -> None:
-        self._model, self.n_fits = model, 1
+    def __init__(self, model: Any, y: NDArray[Any]) -> None:
+        self._model, self._y, self.n_fits = model, y, 1
 
-    def folds(self, folds: Sequence[Rows]) -> list[Array]:
+    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Array | None]:
         """Predict the rows of each fold."""
-        return [np.asarray(to_host(each)) for each in self._model.hold_out(folds)]
+        for fold in folds:
+            if _can_learn(self._y, fold):
+                [found] = self._model.hold_out([fold])
+                yield np.asarray(to_host(found))
+            else:
+                yield None
 
-    def pairs(self, pairs: Rows) -> Array:
-        """Predict both rows of each pair."""
-        return np.asarray(to_host(self._model.leave_pair_out(pairs)))
+    def order(self) -> Order | None:
+        """Tell the order of all pairs, each held out alone."""
+        order: Order | None = self._model.leave_pair_out_order() if "pairs" in self._model.shortcuts else None
+        return order
 
 
 class Refits:
@@ -60,48 +70,45 @@ class Refits:
         Unfitted.
     X, y
         All rows.
-    metadata : dict
+    params : dict
         What `fit` gets besides, an element a row.
     n_jobs : int or None
-    progress : callable
-        Called with the number of fits that are done, and of all.
+    verbose : int
+        Whether to show the progress of what takes more than two seconds.
     """
 
     def __init__(
-        self, estimator: Any, X: Any, y: Array, metadata: dict[str, Any], n_jobs: int | None, progress: Any
+        self, estimator: Any, X: Any, y: NDArray[Any], params: dict[str, Any], n_jobs: int | None, verbose: int
     ) -> None:
-        self._estimator, self._X, self._y, self._metadata = estimator, X, y, metadata
-        self._n_jobs, self._progress, self.n_fits = n_jobs, progress, 0
+        self._data = estimator, X, y, params
+        self._n_jobs, self._verbose, self.n_fits = n_jobs, verbose, 0
 
-    def folds(self, folds: Sequence[Rows]) -> list[Array]:
+    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Array | None]:
         """Predict the rows of each fold."""
-        return list(self._predict(folds))
+        arguments = ((*self._data, fold) for fold in folds)
+        what = f"fits of {type(self._data[0]).__name__}"
+        for found in run(_fit_and_predict, arguments, n_folds, n_jobs=self._n_jobs, verbose=self._verbose, what=what):
+            self.n_fits += found is not None
+            yield found
 
-    def pairs(self, pairs: Rows) -> Array:
-        """Predict both rows of each pair."""
-        return np.reshape(list(self._predict(pairs)), (len(pairs), 2))
-
-    def _predict(self, folds: Sequence[Rows] | Rows) -> Iterable[Array]:
-        work = joblib.Parallel(n_jobs=self._n_jobs, return_as="generator")
-        found = work(
-            joblib.delayed(_fit_and_predict)(self._estimator, self._X, self._y, self._metadata, fold) for fold in folds
-        )
-        for done, each in enumerate(found, 1):
-            self.n_fits += 1
-            self._progress(done, len(folds))
-            yield each
+    def order(self) -> Order | None:
+        """Say that every pair takes a model."""
+        return None
 
 
-def hold_out(estimator: Any, X: Any, y: Array, metadata: dict[str, Any], n_jobs: int | None, progress: Any) -> HeldOut:
-    """Return the hold-outs of an estimator: its own, if it has some."""
+def hold_out(
+    estimator: Any, X: Any, y: NDArray[Any], params: dict[str, Any], n_jobs: int | None, verbose: int, pairs: bool
+) -> HeldOut:
+    """Return the hold-outs of an estimator, of pairs or of folds: its own, if it has some."""
     if isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV):
-        model = clone(estimator).fit(X, y, **metadata)
-        return ClosedForm(model)
-    return Refits(estimator, X, y, metadata, n_jobs, progress)
+        model = clone(estimator).fit(X, y, **params)
+        if ("pairs" if pairs else "folds") in model.shortcuts:
+            return ClosedForm(model, y)
+    return Refits(estimator, X, y, params, n_jobs, verbose)
 
 
 def scores_of(model: Any, X: Any) -> Array:
-    """Return one score a row: that of the decision function, of the second class, or the prediction."""
+    """Return one score a row: of the decision function, the probability of the last class, or the prediction."""
     if hasattr(model, "decision_function"):
         scores = model.decision_function(X)
     elif hasattr(model, "predict_proba"):
@@ -114,8 +121,16 @@ def scores_of(model: Any, X: Any) -> Array:
     return scores
 
 
-def _fit_and_predict(estimator: Any, X: Any, y: Array, metadata: dict[str, Any], fold: Rows) -> Array:
-    rest = np.setdiff1d(np.arange(len(y)), fold)
-    given = {name: _safe_indexing(values, rest) for name, values in metadata.items()}
-    model = clone(estimator).fit(_safe_indexing(X, rest), y[rest], **given)
-    return scores_of(model, _safe_indexing(X, fold))
+def _fit_and_predict(estimator: Any, X: Any, y: NDArray[Any], params: dict[str, Any], fold: Rows) -> Array | None:
+    if not _can_learn(y, fold):
+        return None
+    rest = np.delete(np.arange(len(y)), fold)
+    model = clone(estimator)
+    rows, targets = _safe_split(model, X, y, rest)  # of a kernel matrix, rows and columns
+    model.fit(rows, targets, **{name: _safe_indexing(values, rest) for name, values in params.items()})
+    return scores_of(model, _safe_split(model, X, None, fold, rest)[0])
+
+
+def _can_learn(y: NDArray[Any], fold: Rows) -> bool:
+    rest = np.delete(y, fold)
+    return len(rest) > 1 and bool((rest != rest[0]).any())

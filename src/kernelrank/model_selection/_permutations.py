@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from itertools import chain, product
 from numbers import Integral
 from typing import Any
 
@@ -10,8 +13,76 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state, check_scalar
 
 from kernelrank._validation import check_vector, encode_queries
+from kernelrank.pairs import members
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+class Exchanges:
+    """What utilities could be exchanged between rows, if they had nothing to do with X.
+
+    Those of a query stay in it. Those of a group stay in it as well; if all its rows have the same one, whole groups
+    exchange theirs. An exchange is given by the row that each row has its utility from.
+
+    Parameters
+    ----------
+    y : ndarray of shape (m,)
+    queries, groups : ndarray of int, of shape (m,), optional
+    """
+
+    def __init__(
+        self, y: Array, queries: NDArray[np.integer] | None = None, groups: NDArray[np.integer] | None = None
+    ) -> None:
+        first = np.arange(len(y))
+        self._unit, blocks = first, queries if groups is None else groups
+        if groups is not None:
+            _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
+            if (y[first][unit] == y).all():  # a group is a unit
+                self._unit, blocks = unit, queries
+            else:
+                first = np.arange(len(y))
+                blocks = groups if queries is None else queries
+        self._first, self._labels = first, np.unique(y, return_inverse=True)[1][first]
+        codes = np.zeros(len(first), np.intp) if blocks is None else np.unique(blocks[first], return_inverse=True)[1]
+        self._codes, self._blocks = codes, members(codes, int(codes.max(initial=-1)) + 1)
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of exchanges that differ in what a row gets, that of none among them."""
+        counts = (np.bincount(self._labels[block]).tolist() for block in self._blocks)
+        return math.prod(math.factorial(sum(each)) // math.prod(map(math.factorial, each)) for each in counts)
+
+    def draw(self, rng: np.random.RandomState) -> Rows:
+        """Draw an exchange at random."""
+        source = np.empty(len(self._first), np.intp)
+        source[np.concatenate(self._blocks)] = np.lexsort((rng.random_sample(len(source)), self._codes))
+        return self._first[source][self._unit]
+
+    def every(self) -> Iterator[Rows]:
+        """Yield all that differ."""
+        ways = ([block[each] for each in _arrangements(self._labels[block].tolist())] for block in self._blocks)
+        order = np.concatenate(self._blocks)
+        source = np.empty(len(self._first), np.intp)
+        for choice in product(*ways):
+            source[order] = np.fromiter(chain.from_iterable(choice), np.intp, len(order))
+            yield self._first[source][self._unit]
+
+
+def _arrangements(labels: list[int]) -> Iterator[Rows]:
+    """Yield, for each distinct order of some labels, where they come from."""
+    rows = sorted(range(len(labels)), key=lambda row: labels[row])
+    while True:
+        yield np.array(rows, dtype=np.intp)
+        # The next one in the order of the alphabet: the last rise is where it changes.
+        now = [labels[row] for row in rows]
+        rises = [k for k in range(len(now) - 1) if now[k] < now[k + 1]]
+        if not rises:
+            return
+        k = rises[-1]
+        least = max(j for j in range(k + 1, len(now)) if now[j] > now[k])
+        rows[k], rows[least] = rows[least], rows[k]
+        rows[k + 1 :] = reversed(rows[k + 1 :])
 
 
 def permuted_outputs(
@@ -19,13 +90,14 @@ def permuted_outputs(
     n_permutations: int,
     *,
     qid: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Array:
     """Put y and random permutations of it side by side, as outputs to be learnt together.
 
-    A permutation test fits and cross-validates permuted utilities as it does the true ones. Closed forms share one
-    decomposition between all outputs, so that hundreds of permutations cost little more than none: the outputs of
-    :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS`, whose ties are kept.
+    Closed forms share one decomposition between all outputs, so that hundreds of permutations cost little more than
+    none: the outputs of :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS`, whose ties are kept.
+    :func:`permutation_test` does the rest.
 
     Parameters
     ----------
@@ -33,6 +105,9 @@ def permuted_outputs(
     n_permutations : int
     qid : array-like of shape (n_samples,), optional
         Query of each row: utilities are permuted inside queries, as rows of different queries are not compared.
+    groups : array-like of shape (n_samples,), optional
+        Rows that depend on each other: utilities are permuted inside groups; between whole groups, if all rows of each
+        have the same.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -57,12 +132,7 @@ def permuted_outputs(
     """
     y = check_vector(y, "y")
     check_scalar(n_permutations, "n_permutations", Integral, min_val=0)
-    queries, _ = encode_queries(qid, len(y))
+    (queries, _), (blocks, _) = encode_queries(qid, len(y)), encode_queries(groups, len(y))
     rng: Any = check_random_state(random_state)
-    columns = np.empty((len(y), 1 + int(n_permutations)))
-    columns[:, 0] = y
-    rows = np.arange(len(y)) if queries is None else np.argsort(queries, kind="stable")
-    for column in columns[:, 1:].T:
-        keys = rng.random_sample(len(y))
-        column[rows] = y[np.argsort(keys) if queries is None else np.lexsort((keys, queries))]
-    return columns
+    exchanges = Exchanges(y, queries, blocks)
+    return np.column_stack([y, *(y[exchanges.draw(rng)] for _ in range(int(n_permutations)))])

@@ -260,7 +260,7 @@ class OneRanking:
         return PairCounts(halves, pairs)
 
     def _tolerances(self, alpha: float) -> NDArray[np.float64]:
-        """What of the residuals of each output may be rounding."""
+        """Return what of the residuals of each output may be rounding."""
         residuals = np.abs(to_host(self.residuals(alpha)))
         return np.asarray(_ROUNDING * np.sqrt(self.n_rows) * residuals.max(axis=0))
 

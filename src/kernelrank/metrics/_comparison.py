@@ -1,0 +1,390 @@
+"""Scorers compared on the same rows: how much better one is than another, and whether that can be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+from scipy.stats import rankdata, wilcoxon
+
+from kernelrank._arrays import to_host
+from kernelrank._validation import check_vector, encode_queries
+from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.metrics._concordance import concordance_index
+from kernelrank.metrics._influence import Floats, RowCounts, check_confidence, influences, interval, variance
+from kernelrank.metrics._queries import summarise
+
+_COMPARABLE = "pair of rows with different values of y_true"
+_EXACT = 50  # signed ranks: all their signs are counted, which floats do without rounding
+
+
+@dataclass(frozen=True)
+class ScorerDifference:
+    """How much better one scorer is than another.
+
+    Attributes
+    ----------
+    first, second : hashable
+        Names of the two.
+    difference : float
+        Concordance of the first minus that of the second.
+    low, high : float
+        Confidence interval of the difference, not corrected for there being others.
+    pvalue : float
+        Two-sided: how likely so large a difference is between scorers that are equally good.
+    corrected_pvalue : float
+        The same, corrected for there being other differences.
+    """
+
+    first: Hashable
+    second: Hashable
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    corrected_pvalue: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What :func:`compare_scores` returns; ``print`` shows it as a table.
+
+    Attributes
+    ----------
+    names : tuple
+        Names of the scorers.
+    estimates : tuple of float
+        Concordance of each.
+    intervals : tuple of (float, float)
+        Confidence interval of each.
+    differences : tuple of ScorerDifference
+        Each scorer against each of those after it; ``pandas.DataFrame(list(differences))`` makes a table of them.
+    method : {"DeLong", "Wilcoxon signed ranks"}
+        The test.
+    confidence : float
+        Of the intervals.
+    """
+
+    names: tuple[Hashable, ...]
+    estimates: tuple[float, ...]
+    intervals: tuple[tuple[float, float], ...]
+    differences: tuple[ScorerDifference, ...]
+    method: str
+    confidence: float
+
+    def __str__(self) -> str:
+        heading = f"{100 * self.confidence:g}% interval"
+        scorers = [
+            (str(name), f"{estimate:.4f}", _show_interval(*ends))
+            for name, estimate, ends in zip(self.names, self.estimates, self.intervals, strict=True)
+        ]
+        pairs = [
+            (
+                f"{each.first} - {each.second}",
+                f"{each.difference:.4f}",
+                _show_interval(each.low, each.high),
+                f"{each.pvalue:.3g}",
+                f"{each.corrected_pvalue:.3g}",
+            )
+            for each in self.differences
+        ]
+        return "\n".join(
+            [
+                *_align([("scorer", "concordance", heading), *scorers]),
+                "",
+                *_align([("scorers", "difference", heading, "p", "corrected p"), *pairs]),
+                "",
+                f"Test: {self.method}. Correction: Holm.",
+            ]
+        )
+
+
+def compare_scores(
+    y_true: ArrayLike,
+    scores: Mapping[Any, ArrayLike] | Sequence[ArrayLike] | ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> Comparison:
+    """Compare the concordance of several scorers on the same rows, with tests of their differences.
+
+    Without queries, rows are a sample, and a row is in many pairs. For two classes this is DeLong's test of areas under
+    the ROC curve [1]_; for other true values the same test of the concordance index, as in [2]_. With queries, queries
+    are a sample: Wilcoxon's signed-rank test [3]_ of the differences in their concordance.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True utilities; equal ones are not compared.
+    scores : mapping, data frame, list or array
+        Scores of models that have not seen these rows: a mapping of names to vectors, a data frame with a column a
+        scorer, a list of vectors, or an array of shape (n_samples, n_scorers). Without names, scorers are 0, 1, ...
+    qid : array-like of shape (n_samples,), optional
+        Query of each row, in any order.
+    confidence : float, default=0.95
+        Of the intervals, above 0 and below 1.
+
+    Returns
+    -------
+    Comparison
+        The concordance of each scorer, and for each two of them the difference, its interval, and the p-value
+        with and without Holm's correction [4]_.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two scorers, if a class of two has fewer than two rows, or with queries if fewer than
+        two of them have a comparable pair.
+    NoComparablePairsError
+        If no query has two different true values.
+
+    Warns
+    -----
+    UndefinedQueryWarning
+        If some queries have no comparable pair; they are left out.
+
+    See Also
+    --------
+    concordance_index : What is compared; ties in the scores count half.
+    auc_interval : The interval of a single area under the ROC curve.
+
+    Notes
+    -----
+    Only the order of the scores matters, so scorers may be on different scales. Time for m rows is O(m log m) a scorer,
+    as by the fast algorithm for DeLong's test [5]_, and O(m) for each two of them.
+
+    *Equal scorers.* If the difference is zero, the p-value is 1.
+
+    *No variance.* If a scorer is ahead of another by the same share of pairs in every row, as a perfect one is
+    ahead of a constant one, the estimated variance of the difference is zero. Then the interval has no width, and the
+    normal approximation would give a p-value of zero even to four rows. It is ``2 ** (1 - k)`` instead, for k
+    comparable pairs of which no two have a row in common: the chance that k independent comparisons all favour the same
+    scorer.
+
+    *Queries.* The estimates are means over the queries, and their intervals Student's. The p-value is not made from
+    these, so it may be below 0.05 although the interval of 95 % holds zero. Queries in which two scorers are equal take
+    part in the ranking of the differences, but have no sign [6]_: if they are left out beforehand, a difference can
+    become significant by shrinking. With up to 50 other queries the p-value is exact, whether or not differences tie;
+    with more it is a normal approximation.
+
+    *Correction.* Holm's holds whatever the dependence between the differences, and is never less powerful than
+    Bonferroni's, which is ``min(1, pvalue * len(differences))``. Intervals are not corrected.
+
+    References
+    ----------
+    .. [1] DeLong, DeLong, Clarke-Pearson: Comparing the areas under two or more correlated receiver
+       operating characteristic curves: a nonparametric approach. Biometrics 44 (1988).
+    .. [2] Kang, Chen, Petrick, Gallas: Comparing two correlated C indices with right-censored survival outcome:
+       a one-shot nonparametric approach. Statistics in Medicine 34 (2015).
+    .. [3] Wilcoxon: Individual comparisons by ranking methods. Biometrics Bulletin 1 (1945).
+    .. [4] Holm: A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6 (1979).
+    .. [5] Sun, Xu: Fast implementation of DeLong's algorithm for comparing the areas under correlated
+       receiver operating characteristic curves. IEEE Signal Processing Letters 21 (2014).
+    .. [6] Pratt: Remarks on zeros and ties in the Wilcoxon signed rank procedures. Journal of the American
+       Statistical Association 54 (1959).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank.metrics import compare_scores
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 100)
+    >>> good, other, poor = (y + noise * rng.normal(size=200) for noise in (1, 1.2, 3))
+    >>> found = compare_scores(y, {"good": good, "other": other, "poor": poor})
+    >>> print(found)
+    scorer  concordance      95% interval
+    good         0.7403  0.6718 to 0.8088
+    other        0.7602  0.6929 to 0.8275
+    poor         0.5792  0.4997 to 0.6587
+    <BLANKLINE>
+    scorers       difference       95% interval         p  corrected p
+    good - other     -0.0199  -0.1186 to 0.0788     0.693        0.693
+    good - poor       0.1611   0.0576 to 0.2646   0.00228      0.00456
+    other - poor      0.1810   0.0818 to 0.2802  0.000349      0.00105
+    <BLANKLINE>
+    Test: DeLong. Correction: Holm.
+    """
+    check_confidence(confidence)
+    truth = check_vector(y_true, "y_true")
+    vectors = {name: check_vector(each, f"scores[{name!r}]", len(truth)) for name, each in _name_scorers(scores)}
+    if len(vectors) < 2:
+        raise ValueError(f"A comparison takes two scorers at least, got {len(vectors)}.")
+    if qid is None:
+        rows = RowCounts(truth)
+        wins = [rows.wins(each) for each in vectors.values()]
+        return compare_samples(tuple(vectors), wins, RowSample(rows.pairs, rows.strata), confidence)
+    codes, _ = encode_queries(qid, len(truth))
+    values = [concordance_index(truth, each, qid=codes, per_query=True) for each in vectors.values()]
+    summarise(values[0], False, _COMPARABLE, NoComparablePairsError)  # for its error and its warning
+    values = [each[~np.isnan(each)] for each in values]
+    if len(values[0]) < 2:
+        raise ValueError("A comparison takes two queries at least that have a comparable pair, there is one.")
+    return compare_samples(tuple(vectors), values, QuerySample(len(values[0])), confidence)
+
+
+def _name_scorers(scores: Any) -> Iterable[tuple[Hashable, Any]]:
+    if isinstance(scores, Mapping):
+        return scores.items()
+    frame = nw.from_native(scores, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return ((name, column.to_numpy()) for name, column in zip(frame.columns, frame.iter_columns(), strict=True))
+    if isinstance(scores, list | tuple):
+        return enumerate(scores)
+    table = np.asarray(to_host(scores))
+    if table.ndim != 2:
+        raise ValueError(f"scores must have a column a scorer, got an array of shape {table.shape}.")
+    return enumerate(table.T)
+
+
+class Sample(Protocol):
+    """What scorers were measured on, and so what their values and the differences of these say."""
+
+    @property
+    def method(self) -> str:
+        """Name of the test."""
+
+    @property
+    def n_values(self) -> int | None:
+        """How many independent values an estimate is the mean of; None for a one that is no mean."""
+
+    def moments(self, values: Floats) -> tuple[float, float]:
+        """Return the estimate that values make, and its variance."""
+
+    def pvalue(self, differences: Floats, estimate: float, variance: float) -> float:
+        """Return the two-sided p-value of the differences between two scorers, given their moments."""
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """Independent rows, or units of rows: the values are the pairs of each row in the right order.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_rows,)
+        All pairs of each row.
+    strata, units : ndarray of shape (n_rows,), optional
+        As in :func:`kernelrank.metrics._influence.variance`.
+    """
+
+    pairs: Floats
+    strata: NDArray[Any] | None = None
+    units: NDArray[Any] | None = None
+    method = "DeLong"
+    n_values = None
+
+    def moments(self, values: Floats) -> tuple[float, float]:
+        """Return a share of pairs and its variance."""
+        share, u = influences(values, self.pairs)
+        return share, variance(u, strata=self.strata, units=self.units)
+
+    def pvalue(self, differences: Floats, estimate: float, variance: float) -> float:
+        """Test by the normal approximation, or by signs if there is no variance."""
+        if estimate == 0:
+            return 1.0
+        deviation = np.sqrt(variance)
+        if deviation < 1e-9 * abs(estimate):  # nothing but rounding
+            return min(1.0, 2.0 ** (1 - self._n_disjoint()))
+        return float(2 * ndtr(-abs(estimate) / deviation))
+
+    def _n_disjoint(self) -> int:
+        """Return how many pairs there are at least of which no two have a row, or unit, in common.
+
+        By Vizing's theorem, the pairs can be parted into such sets, one more of them than the most pairs of a row.
+        """
+        pairs = self.pairs if self.units is None else np.bincount(self.units, weights=self.pairs)
+        return int(np.ceil(pairs.sum() / 2 / (pairs.max() + 1)))
+
+
+@dataclass(frozen=True)
+class QuerySample:
+    """Independent queries: the values are the concordances of `n_values` queries."""
+
+    n_values: int
+    method = "Wilcoxon signed ranks"
+
+    def moments(self, values: Floats) -> tuple[float, float]:
+        """Return the mean over queries and its variance."""
+        return float(values.mean()), float(values.var(ddof=1) / self.n_values)
+
+    def pvalue(self, differences: Floats, estimate: float, variance: float) -> float:
+        """Test by signed ranks, zeros being ranked but without a sign."""
+        differences = np.round(differences, 12)  # 1 - 2/3 is to tie with 1/3
+        n_signed = np.count_nonzero(differences)
+        if n_signed == 0:
+            return 1.0
+        if n_signed > _EXACT:
+            return float(wilcoxon(differences, zero_method="pratt", method="asymptotic").pvalue)
+        return _exact_signed_ranks(differences)
+
+
+def _exact_signed_ranks(differences: Floats) -> float:
+    """Return the p-value of signed ranks given ties and zeros: every choice of signs is equally likely."""
+    signed = differences[differences != 0]
+    ranks = (2 * rankdata(np.abs(signed))).astype(np.intp)  # doubled, as tied ones may be halves; zeros come before
+    ways = np.zeros((len(signed) + 1, ranks.sum() + 1))  # to have so many positive ones, with such a sum of ranks
+    ways[0, 0] = 1
+    for rank in ranks:
+        ways[1:, rank:] += ways[:-1, :-rank]
+    shift = 2 * (len(differences) - len(signed))
+    sums = shift * np.arange(len(ways))[:, None] + np.arange(ways.shape[1])
+    found = (shift + ranks)[signed > 0].sum()
+    fewer = min(ways[sums <= found].sum(), ways[sums >= found].sum())
+    return float(min(1.0, 2 * fewer / 2.0 ** len(signed)))
+
+
+def compare_samples(
+    names: Sequence[Hashable], values: Sequence[Floats], sample: Sample, confidence: float
+) -> Comparison:
+    """Compare each two of several scorers by their values on the same sample."""
+    estimates, intervals = [], []
+    for each in values:
+        moments = sample.moments(each)
+        estimates.append(moments[0])
+        intervals.append(interval(*moments, confidence, n_values=sample.n_values))
+    found, pvalues = [], []
+    for i, j in combinations(range(len(names)), 2):
+        moments = sample.moments(values[i] - values[j])
+        ends = interval(*moments, confidence, lowest=-1.0, n_values=sample.n_values)
+        found.append((names[i], names[j], moments[0], *ends))
+        pvalues.append(sample.pvalue(values[i] - values[j], *moments))
+    return Comparison(
+        names=tuple(names),
+        estimates=tuple(estimates),
+        intervals=tuple(intervals),
+        differences=tuple(
+            ScorerDifference(*each, *both) for each, *both in zip(found, pvalues, correct_pvalues(pvalues), strict=True)
+        ),
+        method=sample.method,
+        confidence=confidence,
+    )
+
+
+def correct_pvalues(pvalues: Sequence[float]) -> list[float]:
+    """Correct for several tests by Holm's method: the smallest of n counts n times, the next n - 1 times, ..."""
+    order = np.argsort(pvalues)
+    multiplied = np.sort(pvalues) * np.arange(len(pvalues), 0, -1)
+    corrected = np.empty(len(pvalues))
+    corrected[order] = np.minimum(np.maximum.accumulate(multiplied), 1.0)
+    return [float(each) for each in corrected]
+
+
+def _show_interval(low: float, high: float) -> str:
+    return f"{low:.4f} to {high:.4f}"
+
+
+def _align(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Pad columns, the first to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if k else text.ljust(width)
+            for k, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    ]

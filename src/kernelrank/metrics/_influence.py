@@ -1,0 +1,170 @@
+"""How uncertain a share of pairs is, when every row is in many of them.
+
+A concordance is C = W / P: of P comparable pairs W are in the right order, ties counting half. Pairs with a row in
+common depend on each other, so it has not the variance of a share of P independent trials. Rows are independent:
+with w_i of the p_i pairs of row i in the right order,
+
+    u_i = (w_i - C p_i) / P
+
+is the derivative of C by the weight of row i, its *influence*, and C varies with the rows as the sum of the u_i does.
+All of it is linear in w: the difference of two scorers has the differences of their w and their u.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.pairs import UtilityPairs
+
+Floats = NDArray[np.float64]
+
+
+class RowCounts:
+    """The pairs of each row, counted in O(m log m), for one scorer after the other.
+
+    Parameters
+    ----------
+    truth : ndarray of shape (n_rows,)
+        True utilities, any finite numbers; rows with different ones are comparable.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_rows,)
+        Comparable pairs of each row.
+    strata : ndarray of shape (n_rows,) or None
+        1 for positive and 0 for negative rows, if there are only two distinct utilities.
+    """
+
+    def __init__(self, truth: Floats) -> None:
+        self._comparable = UtilityPairs(truth)
+        if self._comparable.n_pairs == 0:
+            raise NoComparablePairsError("There is no pair of rows with different values of y_true.")
+        self.strata = _two_classes(truth)
+        # Equal scores violate every pair by the margin of 1.
+        violated = self._comparable.count(np.zeros(len(truth)))
+        self.pairs = (violated.c + violated.d).astype(np.float64)
+
+    def wins(self, scores: Floats) -> Floats:
+        """Count the pairs of each row that are in the right order, ties as a half."""
+        # With margin 0 a pair is violated when the better row has the strictly lower score.
+        wrong = self._comparable.count(scores, margin=0.0)
+        right = self._comparable.count(-scores, margin=0.0)
+        return np.asarray(self.pairs + (right.c + right.d - wrong.c - wrong.d)) / 2
+
+
+def _two_classes(truth: Floats) -> NDArray[np.intp] | None:
+    positive = truth == truth.max()
+    if not (positive | (truth == truth.min())).all():
+        return None
+    n_positive = int(positive.sum())
+    n_negative = len(truth) - n_positive
+    if min(n_positive, n_negative) < 2:
+        raise ValueError(
+            f"An interval takes two positive and two negative rows at least, there are {n_positive} and {n_negative}."
+        )
+    return np.asarray(positive, dtype=np.intp)
+
+
+def influences(wins: Floats, pairs: Floats) -> tuple[float, Floats]:
+    """Return the share C of pairs in the right order, and the influence of each row on it.
+
+    Parameters
+    ----------
+    wins : ndarray of shape (n_rows,)
+        Pairs of each row in the right order; or the difference of two scorers in them.
+    pairs : ndarray of shape (n_rows,)
+        All pairs of each row. A pair is there twice, once for each of its rows.
+    """
+    both = pairs.sum()
+    if both == 0:
+        raise NoComparablePairsError("There is no pair of rows to compare.")
+    share = float(wins.sum() / both)
+    return share, (wins - share * pairs) / (both / 2)
+
+
+def variance(u: Floats, *, strata: NDArray[Any] | None = None, units: NDArray[Any] | None = None) -> float:
+    """Return the variance of what has the influences `u`.
+
+    Parameters
+    ----------
+    u : ndarray of shape (n_rows,)
+        Influence of each row.
+    strata : ndarray of shape (n_rows,), optional
+        Codes 0, 1, ... of samples that were drawn each on its own, such as the classes of a case-control study. With
+        those, it is DeLong's variance of the area under the ROC curve [1]_.
+    units : ndarray of shape (n_rows,), optional
+        Codes 0, 1, ... of what was drawn, such as patients, if each comes with several rows that depend on each other.
+        A unit may have rows of several strata; with two classes, that makes it Obuchowski's variance [2]_.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two units of a stratum.
+
+    Notes
+    -----
+    With U_ks the sum over the rows of unit k in stratum s, minus its mean over the n_s units that have such rows, U_k
+    the sum of those over the strata, and n the number of units, the variance is
+
+        n / (n - 1) sum_k U_k^2 + sum_s (n_s / (n_s - 1) - n / (n - 1)) sum_k U_ks^2.
+
+    A square of a stratum gets the factor that makes it unbiased, and so does a product of two strata, if there is any.
+
+    References
+    ----------
+    .. [1] DeLong, DeLong, Clarke-Pearson: Comparing the areas under two or more correlated receiver
+       operating characteristic curves: a nonparametric approach. Biometrics 44 (1988).
+    .. [2] Obuchowski: Nonparametric analysis of clustered ROC curve data. Biometrics 53 (1997).
+    """
+    stratum = np.zeros(len(u), np.intp) if strata is None else np.asarray(strata, np.intp)
+    if units is not None:
+        width = int(stratum.max()) + 1
+        cells, cell_of_row = np.unique(np.asarray(units, np.intp) * width + stratum, return_inverse=True)
+        u = np.asarray(np.bincount(cell_of_row, weights=u), np.float64)
+        unit, stratum = cells // width, cells % width
+    sizes = np.bincount(stratum)
+    if (sizes == 1).any():
+        raise ValueError("A variance takes two independent rows, or units of them, of each class at least.")
+    u = u - (np.bincount(stratum, weights=u) / np.maximum(sizes, 1))[stratum]
+    squares = np.bincount(stratum, weights=u**2)
+    n, total = len(u), squares.sum()
+    if units is not None:
+        sums = np.bincount(unit, weights=u)
+        n, total = len(np.unique(unit)), sums @ sums
+    return float(_unbiased(n) * total + (_unbiased(sizes) - _unbiased(n)) @ squares)
+
+
+def _unbiased(n: Any) -> Any:
+    """Return n / (n - 1), and no error for a code that no row has."""
+    return n / np.maximum(n - 1, 1)
+
+
+def interval(
+    estimate: float, variance: float, confidence: float, *, lowest: float = 0.0, n_values: int | None = None
+) -> tuple[float, float]:
+    """Return the ends of a confidence interval, cut at `lowest` and 1.
+
+    Parameters
+    ----------
+    estimate, variance : float
+    confidence : float
+    lowest : float, default=0.0
+        -1 for a difference.
+    n_values : int, optional
+        If the estimate is a mean of so many independent values, the interval is Student's; otherwise it is normal.
+    """
+    level = (1 + confidence) / 2
+    quantile = ndtri(level) if n_values is None else stdtrit(n_values - 1, level)
+    half_width = quantile * np.sqrt(variance)
+    return float(max(estimate - half_width, lowest)), float(min(estimate + half_width, 1.0))
+
+
+def check_confidence(confidence: float) -> None:
+    """Make sure that a confidence is a probability."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")

@@ -1,0 +1,155 @@
+"""Estimators compared by the same held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from kernelrank.metrics._comparison import Comparison, QuerySample, RowSample, compare_samples
+from kernelrank.metrics._influence import variance
+from kernelrank.model_selection._method import Counted, Estimate, Method, Strategy, groups_of_queries, independent_units
+from kernelrank.model_selection._rows import Sample, check_sample
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JackknifeSample:
+    """Independent rows or groups: the values are an estimate, and the influence of each of them on it."""
+
+    strata: NDArray[np.integer]
+    method = "jackknife"
+    n_values = None
+
+    def moments(self, values: Array) -> tuple[float, float]:
+        """Return the estimate and its variance."""
+        return float(values[0]), variance(values[1:], strata=self.strata)
+
+    def pvalue(self, differences: Array, estimate: float, variance: float) -> float:
+        """Test by the normal approximation."""
+        return 1.0 if estimate == 0 else float(2 * ndtr(-abs(estimate) / np.sqrt(variance)))
+
+
+def compare(
+    estimators: Mapping[Any, Any] | Sequence[Any],
+    X: Any,
+    y: ArrayLike,
+    *,
+    strategy: Strategy | None = None,
+    cv: Any = None,
+    qid: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    split_groups: bool = False,
+    nested: bool = True,
+    interval: Literal["rows", "jackknife"] = "rows",
+    confidence: float = 0.95,
+    params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    random_state: int | None = 0,
+    verbose: int = 1,
+) -> Comparison:
+    """Compare the concordance of estimators on new rows, by the same held-out rows, with tests of the differences.
+
+    Parameters
+    ----------
+    estimators : mapping or list of estimators
+        Names and estimators; those of a list are numbered.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Utilities, or two classes of any kind.
+    strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
+    cv : int, splitter or list of (train, test), default=None
+    qid, groups : array-like of shape (n_samples,), optional
+    split_groups : bool, default=False
+    nested : bool, default=True
+    interval : {"rows", "jackknife"}, default="rows"
+    confidence : float, default=0.95
+    params : dict, optional
+    n_jobs : int, default=None
+    random_state : int or None, default=0
+        The folds are the same for all.
+    verbose : int, default=1
+        As in :func:`estimate_concordance`.
+
+    Returns
+    -------
+    Comparison
+        The estimate of each, and for each two of them the difference, its interval, and the p-value with and without
+        Holm's correction. ``print`` shows a table.
+
+    See Also
+    --------
+    kernelrank.metrics.compare_scores : Models that are there, compared by a set of test rows.
+
+    Notes
+    -----
+    Without queries, a row is in many pairs, and DeLong's test allows for that: by how the held-out comparisons differ
+    between rows, or groups. It takes models as given. How much they vary with what they are trained on, it does not
+    see, and so its p-values are too small for few rows. The jackknife does, and is conservative.
+
+    With queries, Wilcoxon's signed ranks test the differences between queries; with groups of queries, between the
+    means of groups.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelrank import RLS, RankRLS
+    >>> from kernelrank.model_selection import compare
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> models = {"linear": RankRLS(1e-3), "gaussian": RankRLS(0.1, kernel="gaussian"), "blind": RLS(1e6)}
+    >>> print(compare(models, X[:100], y[:100]))
+    scorer    concordance      95% interval
+    linear         0.7145  0.6553 to 0.7672
+    gaussian       0.6772  0.6142 to 0.7343
+    blind          0.6595  0.6012 to 0.7133
+    <BLANKLINE>
+    scorers            difference       95% interval        p  corrected p
+    linear - gaussian      0.0374   0.0111 to 0.0637   0.0053       0.0159
+    linear - blind         0.0551   0.0155 to 0.0947  0.00644       0.0159
+    gaussian - blind       0.0177  -0.0246 to 0.0600    0.413        0.413
+    <BLANKLINE>
+    Test: DeLong. Correction: Holm.
+    """
+    named: dict[Hashable, Any] = dict(estimators if isinstance(estimators, Mapping) else enumerate(estimators))
+    if len(named) < 2:
+        raise ValueError(f"A comparison takes two estimators at least, got {len(named)}.")
+    classes = np.asarray(y).dtype.kind not in "fiu"
+    found = []
+    for each in named.values():
+        sample = check_sample(each, X, y, qid, groups, params, split_groups=split_groups, classes=classes)
+        method = Method.make(
+            sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
+        )
+        found.append(method.estimate(each, sample))
+    comparison = _compare_samples(tuple(named), found, sample, interval == "jackknife", confidence)
+    return replace(comparison, intervals=tuple(estimate.interval for estimate, _ in found))
+
+
+def _compare_samples(
+    names: tuple[Hashable, ...],
+    found: list[tuple[Estimate, Counted]],
+    sample: Sample,
+    jackknife: bool,
+    confidence: float,
+) -> Comparison:
+    if jackknife:
+        values = [np.append(estimate.estimate, estimate.influence) for estimate, _ in found]
+        return compare_samples(names, values, JackknifeSample(independent_units(sample)[1]), confidence)
+    if sample.queries is None or found[0][0].values is None:
+        rows = RowSample(found[0][1].pairs, sample.strata, sample.groups)
+        return compare_samples(names, [counted.wins for _, counted in found], rows, confidence)
+    means = [_means(estimate.values, groups_of_queries(sample)) for estimate, _ in found]
+    return compare_samples(names, means, QuerySample(len(means[0])), confidence)
+
+
+def _means(values: Array | None, groups: NDArray[np.integer]) -> Array:
+    """Return the means over groups, of those that have a value."""
+    assert values is not None
+    known = ~np.isnan(values)
+    sums, counts = np.bincount(groups[known], weights=values[known]), np.bincount(groups[known])
+    return np.asarray(sums[counts > 0] / counts[counts > 0])

@@ -1,0 +1,200 @@
+"""What a model's concordance on new rows will be, from the rows there are."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernelrank.model_selection._method import Estimate, Method, Strategy
+from kernelrank.model_selection._rows import check_sample
+
+
+def estimate_concordance(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    strategy: Strategy | None = None,
+    cv: Any = None,
+    qid: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    split_groups: bool = False,
+    nested: bool = True,
+    interval: Literal["rows", "jackknife"] = "rows",
+    confidence: float = 0.95,
+    params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = 0,
+    verbose: int = 1,
+) -> Estimate:
+    r"""Estimate the concordance of an estimator on new rows: the share of pairs it will put in the right order.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything of scikit-learn that gives one score a row: a ranker, regressor, classifier of two classes, pipeline
+        or search. :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS` are fitted once, and their held-out
+        predictions come in closed form. Others are fitted anew for everything that is held out.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        A data-frame column named "qid" is taken as the query of each row.
+    y : array-like of shape (n_samples,)
+        Utilities: numbers, of which the higher are better.
+    strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
+        What is held out, and what is compared.
+
+        - "leave-pair-out": every pair of rows with different utilities, compared by a model of all other rows. Next to
+          unbiased, and of low variance; the default for one ranking.
+        - "averaged": rows of the same fold, compared by a model of the other folds. The default with queries: whole
+          queries are held out, and the estimate is the mean over them.
+        - "pooled": all rows, by the scores that models of the other folds give them. Scores of different models are
+          not made to be compared: the estimate is pessimistic, and a warning says so.
+        - "tournament": all rows, by the number of others that each of them beats when the two are held out. See
+          :func:`tournament_roc`.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds of "averaged" (by default ten; with queries, each of them) and "pooled" (each row).
+    qid : array-like of shape (n_samples,), optional
+        Query of each row: only rows of the same query are compared, and they are held out together.
+    groups : array-like of shape (n_samples,), optional
+        Rows that depend on each other, such as samples of one patient: they are held out together. With
+        "leave-pair-out" all rows of both groups of a pair are.
+    split_groups : bool, default=False
+        Train on rows of a query or group while others of it are tested on. What is learnt about the group then
+        counts as skill: say it only if new rows will come from the same groups.
+    nested : bool, default=True
+        An estimator that chooses its parameters, as :class:`kernelrank.RankRLSCV` or ``GridSearchCV``, does so anew
+        without each of the held-out pairs or folds. False means once, by all rows: fast, and optimistic.
+    interval : {"rows", "jackknife"}, default="rows"
+        What the interval is made of. "rows": how the held-out comparisons differ between rows, as in DeLong's method;
+        free, but too narrow for few rows, since it sees nothing of the variation of what is trained. "jackknife": the
+        estimate without each row (or group, or query), which does, and is conservative; as many estimates again.
+    confidence : float, default=0.95
+    params : dict, optional
+        Further arguments of ``fit``, such as ``{"sample_weight": ...}``, an element a row. `qid` is passed to an
+        estimator whose ``fit`` has an argument of that name.
+    n_jobs : int, default=None
+        Processes for refits; -1 means all cores.
+    random_state : int, RandomState instance or None, default=0
+        Of the folds.
+    verbose : int, default=1
+        Show the progress of work that takes more than two seconds, on standard error, and before it starts how long
+        it will take; 0 does not.
+
+    Returns
+    -------
+    Estimate
+
+    Warns
+    -----
+    IdenticalRowsWarning
+        If rows are trained on that are identical with held-out ones.
+    PooledEstimateWarning
+        If scores are pooled.
+
+    See Also
+    --------
+    estimate_auc : The same for two classes.
+    permutation_test : Whether the estimate can be chance.
+    compare : Which of several estimators is better.
+
+    Notes
+    -----
+    The number of fits is that of the pairs for "leave-pair-out", m (m - 1) / 2 for "tournament", else that of the
+    folds; with closed forms one, and then "leave-pair-out" is O(m^3) or O(m^2 n), the same as a fit without.
+
+    The interval is normal in the logarithm of the odds, and so stays between 0 and 1. If all pairs are in the right
+    order, its lower end is that of as many successes without a failure as there are independent rows of the rarer
+    class. How often it holds the true value was measured: see the page "How should I estimate AUC?".
+
+    :class:`kernelrank.RankRLSCV` chooses by exact leave-pair-out inside of every held-out pair up to 150 rows, and by
+    ten folds above, unless its `cv` says how.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelrank import RankRLS
+    >>> from kernelrank.model_selection import estimate_concordance
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = estimate_concordance(RankRLS(alpha=1e-3), X[:100], y[:100])
+    >>> print(found)
+    0.715 (95% interval 0.655 to 0.767, leave-pair-out)
+    >>> found.n_pairs, found.n_fits
+    (4922, 1)
+    """
+    sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=False)
+    method = Method.make(
+        sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
+    )
+    return method.estimate(estimator, sample)[0]
+
+
+def estimate_auc(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    strategy: Strategy | None = None,
+    cv: Any = None,
+    qid: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    split_groups: bool = False,
+    nested: bool = True,
+    interval: Literal["rows", "jackknife"] = "rows",
+    confidence: float = 0.95,
+    params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = 0,
+    verbose: int = 1,
+) -> Estimate:
+    """Estimate the area under the ROC curve of an estimator on new rows.
+
+    It is :func:`estimate_concordance` for two classes: folds keep their share where they can, and "rows" make
+    DeLong's variance.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Two distinct values of any kind; the later in their order is positive.
+    strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
+    cv : int, splitter or iterable of (train, test), default=None
+    qid, groups : array-like of shape (n_samples,), optional
+    split_groups : bool, default=False
+    nested : bool, default=True
+    interval : {"rows", "jackknife"}, default="rows"
+    confidence : float, default=0.95
+    params : dict, optional
+    n_jobs : int, default=None
+    random_state : int, RandomState instance or None, default=0
+    verbose : int, default=1
+        As in :func:`estimate_concordance`.
+
+    Returns
+    -------
+    Estimate
+
+    See Also
+    --------
+    tournament_roc : The whole curve.
+    kernelrank.metrics.auc_interval : The area and its interval of scores of test rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from kernelrank import RankRLS
+    >>> from kernelrank.model_selection import estimate_auc
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = X[:60, [1, 4, 9]], y[:60]  # as if there were no more patients, and three measurements
+    >>> found = estimate_auc(RankRLS(alpha=1e-3), X, y)
+    >>> print(found)
+    0.861 (95% interval 0.726 to 0.935, leave-pair-out)
+    >>> found.n_pairs, found.n_fits
+    (611, 1)
+    """
+    sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=True)
+    method = Method.make(
+        sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
+    )
+    return method.estimate(estimator, sample)[0]

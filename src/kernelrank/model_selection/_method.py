@@ -1,0 +1,418 @@
+"""How held-out rows are compared, and how sure that makes the result."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from itertools import tee
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, ndtri
+from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, StratifiedGroupKFold, StratifiedKFold
+
+from kernelrank._arrays import slices
+from kernelrank._memory import require_memory
+from kernelrank.estimators._folds import make_folds
+from kernelrank.exceptions import NoComparablePairsError, PooledEstimateWarning, UndefinedMetricError
+from kernelrank.metrics import concordance_index
+from kernelrank.metrics._influence import RowCounts, check_confidence, influences, variance
+from kernelrank.metrics._influence import interval as interval_of
+from kernelrank.model_selection._choices import settle
+from kernelrank.model_selection._held_out import hold_out
+from kernelrank.model_selection._parallel import run
+from kernelrank.model_selection._rows import Rows, Sample, warn_of_identical_rows
+from kernelrank.pairs import UtilityPairs
+
+Array = NDArray[np.float64]
+Order = NDArray[np.int8]
+Strategy = Literal["leave-pair-out", "pooled", "averaged", "tournament"]
+
+_FOLDS = 10
+_NOT_COMPARED = -128  # in an order
+_ROUNDING = 1e-12  # of scores: what differs by less is equal
+_BLOCK_ELEMENTS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of the concordance on new rows; for two classes, of the area under the ROC curve.
+
+    Attributes
+    ----------
+    estimate : float
+    interval : tuple of float
+        Ends of its confidence interval.
+    confidence : float
+        Of the interval.
+    strategy : str
+        How it was made.
+    n_pairs : int
+        Pairs of rows that were compared.
+    n_fits : int
+        Models that were trained.
+    skipped : tuple of str
+        What was left out, and why.
+    std_error : float
+        Square root of the variance that the interval is made of.
+    influence : ndarray
+        How much the estimate moves with the weight of each row; with queries, of each that was compared; by the
+        jackknife, of each row or group. Differences between estimates of the same rows have the differences of these.
+    values : ndarray or None
+        With queries, the concordance of each, NaN where there is nothing to compare; the estimate is their mean.
+    """
+
+    estimate: float
+    interval: tuple[float, float]
+    confidence: float
+    strategy: str
+    n_pairs: int
+    n_fits: int
+    skipped: tuple[str, ...]
+    std_error: float
+    influence: Array = field(repr=False)
+    values: Array | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.estimate:.3f} ({self.confidence:.0%} interval {low:.3f} to {high:.3f}, {self.strategy})"
+
+
+class Counted(NamedTuple):
+    """Held-out pairs in the right order, and all, of each row; or values of queries."""
+
+    wins: Array
+    pairs: Array
+    n_fits: int
+    skipped: tuple[str, ...] = ()
+    scores: Array | None = None  # that the rows were compared by, if they are the same for all pairs of a row
+    values: Array | None = None  # of queries
+
+    @property
+    def estimate(self) -> float:
+        """The estimate itself."""
+        return influences(self.wins, self.pairs)[0] if self.values is None else float(np.nanmean(self.values))
+
+
+@dataclass(frozen=True)
+class Method:
+    """How an estimate is made: see :func:`estimate_concordance`."""
+
+    strategy: Strategy
+    cv: Any
+    split_groups: bool
+    nested: bool
+    interval: str
+    confidence: float
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    @classmethod
+    def make(cls, sample: Sample, strategy: Strategy | None, cv: Any, *options: Any) -> Method:
+        """Check parameters, and choose what is not given."""
+        if strategy is None:
+            strategy = "leave-pair-out" if sample.queries is None else "averaged"
+        method = cls(strategy, cv, *options)
+        method._check(sample)
+        return method
+
+    def _check(self, sample: Sample) -> None:
+        if self.strategy not in get_args(Strategy):
+            raise ValueError(f"strategy must be one of {', '.join(get_args(Strategy))}, got {self.strategy!r}.")
+        if self.interval not in ("rows", "jackknife"):
+            raise ValueError(f'interval must be "rows" or "jackknife", got {self.interval!r}.')
+        check_confidence(self.confidence)
+        if self.pairwise and self.cv is not None:
+            raise ValueError(f"{self.strategy} holds out pairs, and takes no cv.")
+        if self.interval == "jackknife" and not (self.pairwise or (sample.queries is not None and self.cv is None)):
+            raise ValueError(
+                'interval="jackknife" is for leave-pair-out, tournament and leave-query-out: folds would be drawn anew.'
+            )
+        if sample.queries is not None and self.strategy != "averaged":
+            if self.strategy != "leave-pair-out":
+                raise ValueError(f"Rows of different queries are not compared: {self.strategy} takes no qid.")
+            if not self.split_groups:
+                raise ValueError(
+                    "leave-pair-out trains on the other rows of a query. Hold out whole queries by"
+                    ' strategy="averaged", or say split_groups=True if new rows will come from the same queries.'
+                )
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether pairs are held out."""
+        return self.strategy in ("leave-pair-out", "tournament")
+
+    def estimate(self, estimator: Any, sample: Sample) -> tuple[Estimate, Counted]:
+        """Make the estimate, and say what it was made of."""
+        if self.strategy == "pooled":
+            warnings.warn(
+                "Pooling compares scores of different models, and is pessimistic: the less there is to be learnt, and"
+                " the fewer rows there are, the more. Leave-pair-out is not.",
+                PooledEstimateWarning,
+                stacklevel=3,
+            )
+        folds = self.folds(sample)
+        warn_of_identical_rows(sample.X, _held_out_together(sample, folds), stacklevel=3)
+        settled = self.settle(estimator, sample)
+        counted = self._count(settled, sample, folds)
+        if counted.values is None:
+            value, influence = influences(counted.wins, counted.pairs)
+            n_pairs = round(counted.pairs.sum() / 2)
+            units: NDArray[Any] | None = sample.groups
+            strata = sample.strata
+        else:
+            known = ~np.isnan(counted.values)
+            value = float(counted.values[known].mean())
+            influence, n_pairs = (counted.values[known] - value) / known.sum(), round(counted.pairs.sum())
+            units, strata = groups_of_queries(sample)[known], None
+        n_fits = counted.n_fits + (not self.nested)
+        if self.interval == "jackknife":
+            influence, more = self._jackknife(settled, sample)
+            spread, n_fits = variance(influence, strata=independent_units(sample)[1]), n_fits + more
+        else:
+            spread = variance(influence, strata=strata, units=units)
+        ends = self._ends(value, spread, counted, sample, units)
+        found = Estimate(
+            value,
+            ends,
+            self.confidence,
+            self.strategy,
+            n_pairs,
+            n_fits,
+            counted.skipped,
+            float(np.sqrt(spread)),
+            influence,
+            counted.values,
+        )
+        return found, counted
+
+    def settle(self, estimator: Any, sample: Sample) -> Any:
+        """Return the estimator to be held out with."""
+        return settle(estimator, sample, nested=self.nested, pairs=self.pairwise)
+
+    def count(self, estimator: Any, sample: Sample) -> Counted:
+        """Compare the held-out rows."""
+        return self._count(estimator, sample, self.folds(sample))
+
+    def _count(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+        if self.strategy == "leave-pair-out":
+            return self._leave_pair_out(estimator, sample)
+        if self.strategy == "tournament":
+            return self._tournament(estimator, sample)
+        if self.strategy == "pooled":
+            return self._pooled(estimator, sample, folds)
+        if sample.queries is None:
+            return self._averaged(estimator, sample, folds)
+        return self._by_query(estimator, sample, folds)
+
+    def _leave_pair_out(self, estimator: Any, sample: Sample) -> Counted:
+        order, n_fits = self._order(estimator, sample, every=False)
+        wins, pairs, missed = np.zeros(sample.n_rows), np.zeros(sample.n_rows), 0
+        rows = np.arange(sample.n_rows)
+        for part in slices(sample.n_rows, _BLOCK_ELEMENTS // sample.n_rows):
+            compared = sample.comparable(rows[part], slice(None))
+            known = compared & (order[part] != _NOT_COMPARED)
+            right = np.sign(sample.utilities[part, None] - sample.utilities).astype(np.int8) * order[part]
+            pairs[part] = known.sum(axis=1)
+            wins[part] = (pairs[part] + np.where(known, right, 0).sum(axis=1)) / 2
+            missed += int((compared & ~known).sum()) // 2
+        return Counted(wins, pairs, n_fits, _skipped(missed, "pairs without which nothing is left to learn from"))
+
+    def _tournament(self, estimator: Any, sample: Sample) -> Counted:
+        order, n_fits = self._order(estimator, sample, every=True)
+        known = order != _NOT_COMPARED
+        games = known.sum(axis=1)
+        missed = (sample.n_rows * (sample.n_rows - 1) - games.sum()) // 2
+        scores = (np.where(known, order, 0).sum(axis=1) / np.maximum(games, 1) + 1) / 2
+        counts = RowCounts(sample.utilities)
+        skipped = _skipped(missed, "pairs without which nothing is left to learn from")
+        return Counted(counts.wins(scores), counts.pairs, n_fits, skipped, scores)
+
+    def _order(self, estimator: Any, sample: Sample, every: bool) -> tuple[Order, int]:
+        """Tell which row of each pair is the higher one when both, or their groups, are held out."""
+        m, strata = sample.n_rows, sample.strata
+        if strata is not None and np.bincount(strata).min() < 2:
+            raise ValueError(f"{self.strategy} takes two rows of each class at least: one is held out.")
+        alone = sample.groups is None and sample.queries is None
+        held_out = hold_out(estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose, pairs=alone)
+        found = held_out.order() if alone else None
+        if found is not None:
+            np.fill_diagonal(found, _NOT_COMPARED)
+            return found, held_out.n_fits
+        require_memory(m * m, f"The order of all pairs, of shape {(m, m)},", 'Use folds: strategy="averaged".')
+        order, n_folds = np.full((m, m), _NOT_COMPARED, np.int8), sum(1 for _ in sample.pairs_of_groups(every))
+        groups, ahead = tee(sample.pairs_of_groups(every))
+        folds = (a if a is b else np.concatenate([a, b]) for a, b in ahead)
+        for (a, b), scores in zip(groups, held_out.predict(folds, n_folds), strict=True):
+            if scores is not None:
+                difference = np.subtract.outer(scores[: len(a)], scores[-len(b) :])
+                tolerance = _ROUNDING * np.abs(scores).max()
+                signs = (difference > tolerance).astype(np.int8) - (difference < -tolerance)
+                signs = np.where(sample.comparable(a, b, every), signs, _NOT_COMPARED)
+                order[np.ix_(a, b)], order[np.ix_(b, a)] = signs, np.where(signs == _NOT_COMPARED, signs, -signs).T
+        return order, held_out.n_fits
+
+    def _averaged(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+        found, n_fits = self._predict(estimator, sample, folds)
+        wins, pairs, untrained, equal = np.zeros(sample.n_rows), np.zeros(sample.n_rows), 0, 0
+        for rows, scores in zip(folds, found, strict=True):
+            compared = sample.comparable(rows, rows)
+            if scores is None or not compared.any():
+                untrained, equal = untrained + (scores is None), equal + (scores is not None)
+                continue
+            right = np.sign(np.subtract.outer(sample.utilities[rows], sample.utilities[rows]))
+            right *= np.sign(np.subtract.outer(scores, scores))
+            np.add.at(pairs, rows, compared.sum(axis=1))
+            np.add.at(wins, rows, (compared * (right + 1)).sum(axis=1) / 2)
+        skipped = (
+            *_skipped(equal, f"of {len(folds)} folds, whose rows have all the same y"),
+            *_skipped(untrained, f"of {len(folds)} folds, without which nothing is left to learn from"),
+        )
+        return Counted(wins, pairs, n_fits, skipped)
+
+    def _pooled(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+        scores, n_fits = self._scores(estimator, sample, folds)
+        known = np.flatnonzero(~np.isnan(scores))
+        wins, pairs = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
+        if len(known) == 0:
+            raise UndefinedMetricError("Nothing is left to learn from without any of the folds.")
+        counts = RowCounts(sample.utilities[known])
+        wins[known], pairs[known] = counts.wins(scores[known]), counts.pairs
+        missed = sample.n_rows - len(known)
+        return Counted(
+            wins, pairs, n_fits, _skipped(missed, "rows without which nothing is left to learn from"), scores
+        )
+
+    def _by_query(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+        assert sample.queries is not None
+        scores, n_fits = self._scores(estimator, sample, folds)
+        unknown = np.unique(sample.queries[np.isnan(scores)])
+        values = concordance_index(sample.utilities, np.nan_to_num(scores), qid=sample.queries, per_query=True)
+        # Values come in the order of the queries' first rows.
+        first = np.sort(np.unique(sample.queries, return_index=True)[1])
+        ranked = np.empty(len(values))
+        ranked[sample.queries[first]] = values
+        equal = np.isnan(ranked)
+        ranked[unknown] = np.nan
+        if np.isnan(ranked).all():
+            raise NoComparablePairsError("No query has rows to compare, and others to learn from.")
+        skipped = (
+            *_skipped(equal.sum(), f"of {len(values)} queries, whose rows have all the same y"),
+            *_skipped(
+                (np.isnan(ranked) & ~equal).sum(),
+                f"of {len(values)} queries, without which nothing is left to learn from",
+            ),
+        )
+        n_pairs = np.zeros(len(values))
+        violations = UtilityPairs(sample.utilities, qid=sample.queries).count(np.zeros(sample.n_rows))
+        np.add.at(n_pairs, sample.queries, violations.c)
+        n_pairs[np.isnan(ranked)] = 0
+        return Counted(n_pairs, n_pairs, n_fits, skipped, scores, ranked)
+
+    def _scores(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[Array, int]:
+        """Return the score of each row by a model that has not seen it, NaN if there is none."""
+        if not (np.bincount(np.concatenate(folds), minlength=sample.n_rows) == 1).all():
+            raise ValueError("cv must hold out each row once.")
+        found, n_fits = self._predict(estimator, sample, folds)
+        scores = np.full(sample.n_rows, np.nan)
+        for rows, each in zip(folds, found, strict=True):
+            scores[rows] = np.nan if each is None else each
+        return scores, n_fits
+
+    def folds(self, sample: Sample) -> list[Rows]:
+        """Return the rows that are held out together; folds keep the share of two classes where they can."""
+        if self.pairwise:
+            return []
+        cv, strata, groups = self.cv, sample.strata, sample.groups
+        if cv is None and self.strategy == "averaged" and sample.queries is None:
+            cv = _FOLDS
+        elif cv is None:
+            cv = LeaveOneOut() if groups is None else LeaveOneGroupOut()
+        if isinstance(cv, Integral) and strata is not None and sample.queries is None:
+            n_folds = int(min(cv, np.bincount(strata).min())) if self.cv is None else int(cv)
+            options = {"n_splits": max(n_folds, 2), "shuffle": True, "random_state": self.random_state}
+            cv = StratifiedKFold(**options) if groups is None else StratifiedGroupKFold(**options)
+        y = sample.utilities if strata is None else strata.astype(np.float64)
+        folds = make_folds(cv, y, groups, groups, self.random_state)
+        for fold in folds:
+            if fold.train.sum() + len(fold.test) != sample.n_rows or len(fold.test) == 0:
+                raise ValueError("Each fold of cv must test on some rows, and train on all others.")
+        return [fold.test for fold in folds]
+
+    def _predict(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[list[Array | None], int]:
+        held_out = hold_out(estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose, pairs=False)
+        found = list(held_out.predict(folds, len(folds)))
+        return found, held_out.n_fits
+
+    def _jackknife(self, estimator: Any, sample: Sample) -> tuple[Array, int]:
+        """Return the influence of each row or group, by estimates without it, and the number of fits that they took."""
+        units, codes = independent_units(sample)
+        sizes = np.bincount(codes)
+        if sizes.min() < 3:
+            raise ValueError("The jackknife takes three independent rows, or groups of them, of each class at least.")
+        method = replace(self, n_jobs=None, verbose=0)
+        samples = (sample.take(estimator, np.flatnonzero(units != unit)) for unit in range(len(codes)))
+        arguments = ((estimator, rest) for rest in samples)
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        found = list(run(method.count, arguments, len(codes), what="estimates of the jackknife", **options))
+        estimates, scale = np.array([each.estimate for each in found]), (1 - 1 / sizes)[codes]
+        means = np.bincount(codes, weights=estimates) / sizes
+        return scale * (means[codes] - estimates), sum(each.n_fits for each in found)
+
+    def _ends(
+        self, value: float, spread: float, counted: Counted, sample: Sample, units: NDArray[Any] | None
+    ) -> tuple[float, float]:
+        """Return the ends of the interval."""
+        if counted.values is not None:
+            assert units is not None
+            return interval_of(value, spread, self.confidence, n_values=len(np.unique(units)))
+        quantile = ndtri((1 + self.confidence) / 2)
+        if spread == 0 and value in (0.0, 1.0):
+            n = _independent(sample, units)
+            end = float(n / (n + quantile**2))  # of as many successes without a failure, by Wilson
+            return (end, 1.0) if value == 1 else (0.0, 1.0 - end)
+        inside = np.clip(value, 0.5 / counted.pairs.sum(), 1 - 0.5 / counted.pairs.sum())
+        half_width = quantile * np.sqrt(spread) / (inside * (1 - inside))
+        return float(expit(logit(inside) - half_width)), float(expit(logit(inside) + half_width))
+
+
+def _held_out_together(sample: Sample, folds: list[Rows]) -> NDArray[np.integer]:
+    """Return a number of what is held out together; rows of several folds belong to the last of them."""
+    if not folds:
+        return np.arange(sample.n_rows) if sample.groups is None else sample.groups
+    numbers = np.full(sample.n_rows, -1)
+    for number, rows in enumerate(folds):
+        numbers[rows] = number
+    return numbers
+
+
+def _skipped(count: Any, what: str) -> tuple[str, ...]:
+    return (f"{int(count)} {what}",) if count else ()
+
+
+def independent_units(sample: Sample) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return the unit of each row that was drawn on its own, and the class of each unit if it is a row."""
+    if sample.groups is not None:
+        return sample.groups, np.zeros(sample.groups.max() + 1, np.intp)
+    return np.arange(sample.n_rows), np.zeros(sample.n_rows, np.intp) if sample.strata is None else sample.strata
+
+
+def groups_of_queries(sample: Sample) -> NDArray[np.integer]:
+    """Return the group of each query; itself, if its rows are in several or in none."""
+    assert sample.queries is not None
+    if sample.groups is None:
+        return np.arange(sample.queries.max() + 1)
+    found = np.empty(sample.queries.max() + 1, np.intp)
+    found[sample.queries] = sample.groups
+    return found
+
+
+def _independent(sample: Sample, units: NDArray[Any] | None) -> int:
+    """Count the rows, or groups, of the rarer class; of all, if there are no two classes."""
+    units = np.arange(sample.n_rows) if units is None else units
+    if sample.strata is None:
+        return len(np.unique(units))
+    return min(len(np.unique(units[sample.strata == c])) for c in (0, 1))

@@ -1,0 +1,172 @@
+"""Rows that an estimate is made of: which of them are compared, and which are held out together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _num_samples, has_fit_parameter
+
+from kernelrank._validation import check_vector, encode_queries, separate_qid
+from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
+from kernelrank.pairs import members
+
+Codes = NDArray[np.int32]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known about the rows.
+
+    Attributes
+    ----------
+    X
+        As the estimator takes it.
+    y : ndarray
+        What the estimator learns: classes of any kind, or numbers.
+    utilities : ndarray of float
+        The same as numbers, of which the higher are better.
+    queries : ndarray of int or None
+        Rows of the same query are compared.
+    groups : ndarray of int or None
+        Rows of the same group are held out together.
+    params : dict
+        What `fit` gets besides.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    utilities: NDArray[np.float64]
+    queries: Codes | None
+    groups: Codes | None
+    params: dict[str, Any]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.utilities)
+
+    @property
+    def strata(self) -> NDArray[np.intp] | None:
+        """Class of each row, if there are two."""
+        levels, classes = np.unique(self.utilities, return_inverse=True)
+        return classes if len(levels) == 2 else None
+
+    def take(self, estimator: Any, rows: Rows) -> Sample:
+        """Return some of the rows."""
+        X, y = _safe_split(estimator, self.X, self.y, rows)
+        queries, groups = (
+            None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.int32)
+            for codes in (self.queries, self.groups)
+        )
+        params = {name: _safe_indexing(values, rows) for name, values in self.params.items()}
+        return Sample(X, y, self.utilities[rows], queries, groups, params)
+
+    def comparable(self, rows: Rows, columns: Rows | slice, every: bool = False) -> NDArray[np.bool_]:
+        """Tell which rows are compared with which; `every` means with equal utilities as well."""
+        found: NDArray[np.bool_] = rows[:, None] != np.arange(self.n_rows)[columns]
+        if not every:
+            found &= self.utilities[rows, None] != self.utilities[columns]
+        if self.queries is not None:
+            found &= self.queries[rows, None] == self.queries[columns]
+        return found
+
+    def pairs_of_groups(self, every: bool) -> Iterator[tuple[Rows, Rows]]:
+        """Yield the rows of two groups that have a pair to compare; or of one, twice."""
+        groups = np.arange(self.n_rows, dtype=np.int32) if self.groups is None else self.groups
+        rows = members(groups, int(groups.max()) + 1)
+        for a, mine in enumerate(rows):
+            for b in np.unique(groups[self.comparable(mine, slice(None), every).any(axis=0)]):
+                if b >= a:
+                    yield mine, rows[b]
+
+
+def check_sample(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    groups: ArrayLike | None,
+    params: dict[str, Any] | None,
+    *,
+    split_groups: bool,
+    classes: bool,
+) -> Sample:
+    """Check the rows; `classes` means that y must have two distinct values, of any kind."""
+    X, qid = separate_qid(X, qid)
+    if sp.issparse(X):
+        X = X.tocsr()  # rows are taken from it
+    targets = np.asarray(y)
+    if classes and targets.ndim == 1 and targets.dtype.kind not in "fiu":
+        levels, codes = np.unique(targets, return_inverse=True)
+        utilities = codes.astype(np.float64)
+    else:
+        targets = utilities = check_vector(y, "y")
+        levels = np.unique(utilities)
+    m = _num_samples(X)
+    if len(utilities) != m:
+        raise ValueError(f"y has {len(utilities)} elements, but there are {m} rows.")
+    if classes and len(levels) > 2:
+        raise ValueError("y has more than two distinct values; use estimate_concordance.")
+    if len(levels) < 2:
+        raise NoComparablePairsError("All values of y are equal: there is no pair to compare.")
+    queries, _ = encode_queries(qid, m)
+    together = None if split_groups else rows_that_stay_together(groups, queries, m)
+    given = dict(params or {})
+    if qid is not None and "qid" not in given and has_fit_parameter(estimator, "qid"):
+        given["qid"] = qid
+    return Sample(X, targets, utilities, queries, together, given)
+
+
+def rows_that_stay_together(groups: ArrayLike | None, queries: Codes | None, n_rows: int) -> Codes | None:
+    """Return the group of each row as a number; queries are groups, if no others are given."""
+    codes, _ = encode_queries(groups, n_rows)
+    if queries is None or codes is None:
+        return queries if codes is None else codes
+    if np.unique(np.stack((queries, codes)), axis=1).shape[1] > queries.max() + 1:
+        raise ValueError("A query has rows of several groups: groups are to keep whole queries together.")
+    return codes
+
+
+def warn_of_identical_rows(X: Any, together: NDArray[np.integer], stacklevel: int) -> None:
+    """Warn if rows are the same, but not held out together."""
+    codes = _identical(X)
+    if codes is None:
+        return
+    # A code with more than one distinct value of `together`.
+    pairs = np.unique(np.stack([codes, together.astype(np.intp)]), axis=1)[0]
+    torn = np.flatnonzero(np.bincount(pairs) > 1)
+    if len(torn):
+        count = int(np.isin(codes, torn).sum())
+        warnings.warn(
+            f"{count} rows have an identical row that a model is trained on when they are held out: what it has learnt"
+            " by heart looks like skill. Pass groups that keep them together, or drop one of each.",
+            IdenticalRowsWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _identical(X: Any) -> NDArray[np.intp] | None:
+    """Return a number for each distinct row; None if they are not made of numbers."""
+    if sp.issparse(X):
+        X = X.tocsr().sorted_indices()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        ends = X.indptr
+        keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(ends)]
+    else:
+        X = np.asarray(X)
+        if X.dtype.kind not in "fiub" or X.ndim != 2:
+            return None
+        keys = [row.tobytes() for row in np.ascontiguousarray(X + X.dtype.type(0))]  # -0.0 is 0.0
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
