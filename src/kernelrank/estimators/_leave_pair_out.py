@@ -21,9 +21,11 @@ class LeavesPairsOut(LeastSquaresEstimator):
 
     @property
     def shortcuts(self) -> frozenset[str]:
-        """What can be held out in closed form: "pairs" of rows, any "folds"."""
+        """What can be held out in closed form: "pairs" of rows, any "folds"; of several "outputs" at once."""
         problem, found = self._problem(), set()
         if isinstance(problem.solver, LeastSquares):
+            if problem.obstacle is None:
+                found.add("outputs")
             if problem.queries is not None or problem.obstacle is None:
                 found.add("folds")
             if problem.queries is None and (problem.obstacle is None or self._has_few_classes(problem)):

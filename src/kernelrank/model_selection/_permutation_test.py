@@ -155,7 +155,7 @@ def _estimates(method: Method, estimator: Any, sample: Sample, orders: list[Rows
     if isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV):
         found = _together(method, estimator, sample, orders)
         if found is not None:
-            return found, -(-len(orders) // _OUTPUTS)
+            return found, 1 + -(-len(orders) // _OUTPUTS)
     each = replace(method, n_jobs=None, verbose=0)
     samples = (replace(sample, y=sample.y[rows], utilities=sample.utilities[rows]) for rows in orders)
     arguments = ((estimator, other) for other in samples)
@@ -171,13 +171,14 @@ def _together(method: Method, estimator: Any, sample: Sample, orders: list[Rows]
     by_rows = method.cv is None and (method.strategy == "pooled" or sample.queries is not None)
     if not (by_pairs or by_rows):
         return None
+    shortcuts = clone(estimator).fit(sample.X, sample.utilities, **sample.params).shortcuts
+    if not {"pairs" if by_pairs else "folds", "outputs"} <= shortcuts:
+        return None
     values = []
     folds = method.folds(sample)
     for start in range(0, len(orders), _OUTPUTS):
         Y = np.column_stack([sample.utilities[rows] for rows in orders[start : start + _OUTPUTS]])
         model = clone(estimator).fit(sample.X, Y, **sample.params)
-        if ("pairs" if by_pairs else "folds") not in model.shortcuts:
-            return None
         if by_pairs:
             values.append(model.leave_pair_out_concordance())
             continue

@@ -1,0 +1,106 @@
+"""Estimators compared by the same held-out rows."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from scipy.stats import wilcoxon
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from kernelrank import RLS, RankRLS
+from kernelrank.model_selection import compare, estimate_auc, estimate_concordance
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(24, 3))
+    return X, X[:, 0] + rng.normal(size=24)
+
+
+def test_differences_of_held_out_wins(data):
+    X, y = data
+    y = (y > 0).astype(float)
+    models = {"few": RankRLS(10.0), "all": RankRLS(0.01), "ridge": Ridge()}
+    found = compare(models, X, y)
+    alone = {name: estimate_auc(model, X, y) for name, model in models.items()}
+    assert found.names == tuple(models)
+    assert found.method == "DeLong"
+    for name, estimate, interval in zip(found.names, found.estimates, found.intervals, strict=True):
+        assert estimate == pytest.approx(alone[name].estimate)
+        assert interval == pytest.approx(alone[name].interval)
+    for each in found.differences:
+        a, b = alone[each.first], alone[each.second]
+        assert each.difference == pytest.approx(a.estimate - b.estimate)
+        u, variance = a.influence - b.influence, 0.0
+        for c in (0, 1):
+            variance += (y == c).sum() / ((y == c).sum() - 1) * (u[y == c] ** 2).sum()
+        if variance > 0:
+            assert each.pvalue == pytest.approx(2 * ndtr(-abs(each.difference) / np.sqrt(variance)))
+        assert each.pvalue <= each.corrected_pvalue <= 1
+
+
+def test_the_same_model_is_as_good_as_itself(data):
+    X, y = data
+    for interval in ("rows", "jackknife"):
+        [found] = compare([RankRLS(), RankRLS()], X, y, interval=interval).differences
+        assert (found.first, found.second) == (0, 1)
+        assert (found.difference, found.low, found.high, found.pvalue) == (0, 0, 0, 1)
+
+
+def test_queries_are_compared_by_signed_ranks(rng):
+    X, qid = rng.normal(size=(80, 3)), np.repeat(np.arange(16), 5)
+    y = X[:, 0] + rng.normal(size=80)
+    y[qid == 3] = 1.0
+    models = [RankRLS(1e-3), RankRLS(1e-3, kernel="gaussian")]
+    found = compare(models, X, y, qid=qid)
+    first, second = (estimate_concordance(model, X, y, qid=qid).values for model in models)
+    known = ~np.isnan(first)
+    assert found.method == "Wilcoxon signed ranks"
+    assert found.estimates == pytest.approx([first[known].mean(), second[known].mean()])
+    expected = wilcoxon(np.round(first - second, 12)[known], zero_method="pratt", method="asymptotic").pvalue
+    assert found.differences[0].pvalue == pytest.approx(expected, abs=0.05)
+    groups = qid // 2
+    by_group = compare(models, X, y, qid=qid, groups=groups)
+    first, second = (estimate_concordance(model, X, y, qid=qid, groups=groups).values for model in models)
+    means = [np.mean([np.nanmean(each[2 * g : 2 * g + 2]) for g in range(8)]) for each in (first, second)]
+    assert by_group.estimates == pytest.approx(means)
+
+
+def test_jackknife(data):
+    X, y = data
+    models = [RankRLS(1e-3), RLS(10.0)]
+    found = compare(models, X, y, interval="jackknife")
+    without = [
+        [estimate_concordance(model, np.delete(X, k, axis=0), np.delete(y, k)).estimate for k in range(24)]
+        for model in models
+    ]
+    differences = np.subtract(*without)
+    variance = 23 / 24 * ((differences - differences.mean()) ** 2).sum()
+    [each] = found.differences
+    assert each.pvalue == pytest.approx(2 * ndtr(-abs(each.difference) / np.sqrt(variance)))
+    assert found.method == "jackknife"
+
+
+def test_better_models_are_found_better(rng):
+    X = rng.normal(size=(120, 4))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=120) > 0, "b", "a")
+    found = compare({"all": LogisticRegression(), "poor": PoorModel()}, X, y, strategy="averaged", cv=5)
+    assert found.differences[0].pvalue < 1e-3
+    assert found.differences[0].low > 0
+
+
+class PoorModel(LogisticRegression):
+    """Sees the last feature only."""
+
+    def fit(self, X, y):
+        return super().fit(X[:, 3:], y)
+
+    def decision_function(self, X):
+        return super().decision_function(X[:, 3:])
+
+
+def test_bad_calls(data):
+    X, y = data
+    with pytest.raises(ValueError, match="two estimators"):
+        compare([RankRLS()], X, y)
+    with pytest.raises(ValueError, match="strategy"):
+        compare([RankRLS(), RLS()], X, y, strategy="best")
