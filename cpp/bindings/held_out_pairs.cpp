@@ -17,46 +17,41 @@ void construct(HeldOutRows* self, const Vector<double>& diagonal, const Matrix& 
   new (self) HeldOutRows{n_rows, n_outputs, diagonal.data(), residuals.data(), targets.data()};
 }
 
-PairBlock make_block(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, std::size_t first_row,
-                     double shift, bool upper, int n_threads) {
-  require(rows.n_outputs == columns.n_outputs, "rows and columns must have the same outputs");
-  require(first_row <= rows.n_rows && between.shape(0) <= rows.n_rows - first_row, "the block has too many rows");
-  const std::size_t first_column = upper ? first_row : 0;
-  require(first_column <= columns.n_rows && between.shape(1) == columns.n_rows - first_column,
-          "the block must have one element a column");
-  require(!upper || rows.n_rows == columns.n_rows, "upper is for a block of pairs of the same rows");
+PairBlock make_block(const HeldOutRows& rows, const Matrix& between, std::size_t first, double shift, int n_threads) {
+  require(first <= rows.n_rows && between.shape(0) <= rows.n_rows - first, "the block has too many rows");
+  require(between.shape(1) == rows.n_rows - first, "the block must have one element a column");
   require(n_threads >= 1, "n_threads must be positive");
-  return {rows, columns, first_row, first_column, between.shape(0), between.shape(1), between.data(), shift, upper};
+  return {rows, first, between.shape(0), between.shape(1), between.data(), shift};
 }
 
 template <class T>
 void require_shape(const OutCube<T>& out, const PairBlock& block) {
-  require(
-      out.shape(0) == block.rows.n_outputs && out.shape(1) == block.rows.n_rows && out.shape(2) == block.columns.n_rows,
-      "out must have the shape (n_outputs, n_rows, n_columns)");
+  const std::size_t n = block.rows.n_rows;
+  require(out.shape(0) == block.rows.n_outputs && out.shape(1) == n && out.shape(2) == n,
+          "out must have the shape (n_outputs, n_rows, n_rows)");
 }
 
-void predict(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutCube<double> out,
-             std::size_t first_row, double shift, bool upper, int n_threads) {
-  const PairBlock block = make_block(rows, columns, between, first_row, shift, upper, n_threads);
+void predict(const HeldOutRows& rows, const Matrix& between, OutCube<double> out, std::size_t first, double shift,
+             int n_threads) {
+  const PairBlock block = make_block(rows, between, first, shift, n_threads);
   require_shape(out, block);
   SignalCancellation cancel;
   cancel.guard([&] { kernelrank::predict_held_out(block, out.data(), n_threads, cancel); });
 }
 
-void order(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutCube<std::int8_t> out,
-           std::size_t first_row, double shift, bool upper, int n_threads, const Vector<double>& tolerances) {
-  const PairBlock block = make_block(rows, columns, between, first_row, shift, upper, n_threads);
+void order(const HeldOutRows& rows, const Matrix& between, OutCube<std::int8_t> out, std::size_t first, double shift,
+           int n_threads, const Vector<double>& tolerances) {
+  const PairBlock block = make_block(rows, between, first, shift, n_threads);
   require_shape(out, block);
   require(tolerances.shape(0) == rows.n_outputs, "tolerances must have one element an output");
   SignalCancellation cancel;
   cancel.guard([&] { kernelrank::order_held_out(block, tolerances.data(), out.data(), n_threads, cancel); });
 }
 
-void count(const HeldOutRows& rows, const HeldOutRows& columns, const Matrix& between, OutVector<std::int64_t> halves,
-           OutVector<std::int64_t> pairs, std::size_t first_row, double shift, bool upper, int n_threads,
+void count(const HeldOutRows& rows, const Matrix& between, OutVector<std::int64_t> halves,
+           OutVector<std::int64_t> pairs, std::size_t first, double shift, int n_threads,
            const Vector<double>& tolerances) {
-  const PairBlock block = make_block(rows, columns, between, first_row, shift, upper, n_threads);
+  const PairBlock block = make_block(rows, between, first, shift, n_threads);
   for (const std::size_t n : {halves.shape(0), pairs.shape(0), tolerances.shape(0)}) {
     require(n == rows.n_outputs, "halves, pairs and tolerances must have one element an output");
   }
@@ -72,13 +67,12 @@ void bind_held_out_pairs(nb::module_& module) {
   nb::class_<HeldOutRows>(module, "HeldOutRows", "Rows of which two at a time are held out.")
       .def("__init__", &construct, "diagonal"_a.noconvert(), "residuals"_a.noconvert(), "targets"_a.noconvert(),
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
-  module.def("predict_held_out", &predict, "rows"_a, "columns"_a, "between"_a.noconvert(), "out"_a.noconvert(),
-             "first_row"_a, "shift"_a, "upper"_a, "n_threads"_a,
-             "Write the predictions of rows that are held out with a column.");
-  module.def("order_held_out", &order, "rows"_a, "columns"_a, "between"_a.noconvert(), "out"_a.noconvert(),
-             "first_row"_a, "shift"_a, "upper"_a, "n_threads"_a, "tolerances"_a.noconvert(),
+  module.def("predict_held_out", &predict, "rows"_a, "between"_a.noconvert(), "out"_a.noconvert(), "first"_a, "shift"_a,
+             "n_threads"_a, "Write the predictions of rows that are held out with a column.");
+  module.def("order_held_out", &order, "rows"_a, "between"_a.noconvert(), "out"_a.noconvert(), "first"_a, "shift"_a,
+             "n_threads"_a, "tolerances"_a.noconvert(),
              "Write the signs of the differences of rows and columns that are held out together.");
-  module.def("count_held_out", &count, "rows"_a, "columns"_a, "between"_a.noconvert(), "halves"_a.noconvert(),
-             "pairs"_a.noconvert(), "first_row"_a, "shift"_a, "upper"_a, "n_threads"_a, "tolerances"_a.noconvert(),
+  module.def("count_held_out", &count, "rows"_a, "between"_a.noconvert(), "halves"_a.noconvert(), "pairs"_a.noconvert(),
+             "first"_a, "shift"_a, "n_threads"_a, "tolerances"_a.noconvert(),
              "Add the pairs with different targets, and twice those in the right order, ties once.");
 }

@@ -72,27 +72,23 @@ class HeldOutRows:
     # Residuals and targets have a line an output.
     def __init__(self, diagonal: _Floats, residuals: _Floats, targets: _Floats) -> None: ...
 
-# A block of I - A: `between` has rows from `first_row` on, and all columns; only those from `first_row` on if `upper`.
+# A block of I - A: `between` has rows from `first` on, and all columns from there.
 def predict_held_out(
     rows: HeldOutRows,
-    columns: HeldOutRows,
     between: _Floats,
     out: _Floats,
-    first_row: int,
+    first: int,
     shift: float,
-    upper: bool,
     n_threads: int,
 ) -> None:
     """Write the predictions of rows that are held out with a column."""
 
 def order_held_out(
     rows: HeldOutRows,
-    columns: HeldOutRows,
     between: _Floats,
     out: NDArray[np.int8],
-    first_row: int,
+    first: int,
     shift: float,
-    upper: bool,
     n_threads: int,
     tolerances: _Floats,
 ) -> None:
@@ -100,13 +96,11 @@ def order_held_out(
 
 def count_held_out(
     rows: HeldOutRows,
-    columns: HeldOutRows,
     between: _Floats,
     halves: NDArray[np.int64],
     pairs: NDArray[np.int64],
-    first_row: int,
+    first: int,
     shift: float,
-    upper: bool,
     n_threads: int,
     tolerances: _Floats,
 ) -> None:

@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.linalg import helmert
 
-from kernelrank._core import HeldOutRows, count_held_out, predict_held_out
+from kernelrank._core import HeldOutRows, count_held_out, order_held_out, predict_held_out
 from kernelrank.solvers import _hold_out
-from kernelrank.solvers._hold_out import OneRanking, PairCounts
+from kernelrank.solvers._hold_out import OneRanking
 from kernelrank.solvers._ridge import Spectrum, decompose_features
 
 ALPHA = 0.3
@@ -59,11 +59,9 @@ def solve_each_pair(ranking, alpha):
     return F
 
 
-def count_each_pair(y, F, rows=None, columns=None):
+def count_each_pair(y, F):
     """Halves and pairs of one output."""
-    m = len(y)
-    pairs = [(i, j) for i in range(m) for j in range(i)] if rows is None else [(i, j) for i in rows for j in columns]
-    pairs = [(i, j) for i, j in pairs if y[i] != y[j]]
+    pairs = [(i, j) for i in range(len(y)) for j in range(i) if y[i] != y[j]]
     differences = [np.sign(y[i] - y[j]) * (F[i, j] - F[j, i]) for i, j in pairs]
     noise = 1e-11 * np.nanmax(np.abs(F))
     return sum(int(d > noise) + int(d >= -noise) for d in differences), len(pairs)
@@ -107,22 +105,20 @@ def rankings(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     form = draw(st.sampled_from([few_features, all_features, not_orthonormal]))
     y = rng.integers(draw(st.integers(1, 5)), size=(m, p)).astype(float)
-    return OneRanking(*form(rng, m), y, n_jobs=draw(st.integers(1, 3))), rng
+    return OneRanking(*form(rng, m), y, n_jobs=draw(st.integers(1, 3)))
 
 
 @given(rankings(), st.floats(1e-3, 1e3))
-def test_counts(ranking_and_rng, alpha):
-    ranking, rng = ranking_and_rng
+def test_counts_and_order(ranking, alpha):
     m = ranking.n_rows
     expected = solve_each_pair(ranking, alpha * (1 - 2 / m))
     differences, scale = np.abs(expected - expected.transpose(0, 2, 1)), np.nanmax(np.abs(expected))
     assume(not ((differences > 1e-13 * scale) & (differences < 1e-9 * scale)).any())
-    found = ranking.count_pairs(alpha)
-    some, others = (rng.choice(m, rng.integers(m + 1), replace=False) for _ in range(2))
-    part = ranking.count_pairs(alpha, some, others)
+    found, order = ranking.count_pairs(alpha), ranking.order(alpha)
     for k, (y, F) in enumerate(zip(ranking.y.T, expected, strict=True)):
         assert (found.halves[k], found.pairs[k]) == count_each_pair(y, F)
-        assert (part.halves[k], part.pairs[k]) == count_each_pair(y, F, some, others)
+        differences = np.nan_to_num(F - F.T)
+        np.testing.assert_array_equal(order[k], np.where(np.abs(differences) > 1e-11 * scale, np.sign(differences), 0))
 
 
 def test_equal_predictions_are_half_right():
@@ -151,9 +147,9 @@ def test_equal_rows_are_tied(rng, n):
     X = np.tile(rng.normal(size=(20, n)), (2, 1))
     ranking = OneRanking(*centre_and_decompose(X), rng.normal(size=(40, 5)))
     for alpha in (1e-2, 1.0, 1e3):
-        for i in range(20):
-            found = ranking.count_pairs(alpha, np.array([i]), np.array([i + 20]))
-            np.testing.assert_array_equal(found.halves, found.pairs)
+        order = ranking.order(alpha)
+        assert not order[:, range(20), range(20, 40)].any()
+        assert order.any()
 
 
 @forms
@@ -174,16 +170,6 @@ def test_some_rows_against_some_columns(rng, form, monkeypatch):
 
 
 @forms
-def test_counts_of_classes_add_up(rng, form):
-    y = targets(rng, 50, 1)
-    ranking = OneRanking(*form(rng, 50), y)
-    members = [np.flatnonzero(y[:, 0] == value) for value in np.unique(y)]
-    counts = [ranking.count_pairs(ALPHA, c, d) for k, c in enumerate(members) for d in members[:k]]
-    summed = PairCounts(*map(sum, zip(*counts, strict=True)))
-    np.testing.assert_array_equal(summed, ranking.count_pairs(ALPHA))
-
-
-@forms
 def test_the_alpha_of_the_refit_can_be_given(rng, form):
     spectrum, complete = form(rng, 12)
     usual, given_alpha = (OneRanking(spectrum, complete, targets(rng, 12, 1), averaged=a) for a in (True, False))
@@ -191,6 +177,7 @@ def test_the_alpha_of_the_refit_can_be_given(rng, form):
     for call in (
         lambda r, n: r.all_pairs(n(2)),
         lambda r, n: r.count_pairs(n(2)),
+        lambda r, n: r.order(n(2)),
         lambda r, n: r.pairs(np.array([[3, 5]]), n(2)),
         lambda r, n: r.each_row(n(1)),
         lambda r, n: r.predict(np.array([1, 2, 7]), n(3)),
@@ -213,14 +200,14 @@ def test_given_pairs_are_elements_of_all_pairs(rng, form, monkeypatch):
 @pytest.mark.parametrize("block_rows", [1, 7, 100])
 def test_blocks_and_threads_change_nothing(rng, form, block_rows, monkeypatch):
     spectrum, complete = form(rng, 170)
-    y, rows = targets(rng, 170, 2), rng.permutation(170)
+    y = targets(rng, 170, 2)
     one, three = (OneRanking(spectrum, complete, y, n_jobs=n_jobs) for n_jobs in (None, 3))
-    F, counts = one.all_pairs(ALPHA), one.count_pairs(ALPHA)
+    F, counts, order = one.all_pairs(ALPHA), one.count_pairs(ALPHA), one.order(ALPHA)
     monkeypatch.setattr(_hold_out, "_BLOCK_ROWS", block_rows)
     np.testing.assert_array_equal(three.all_pairs(ALPHA), one.all_pairs(ALPHA))
     np.testing.assert_allclose(one.all_pairs(ALPHA), F, rtol=1e-8, atol=1e-10)
     np.testing.assert_array_equal(three.count_pairs(ALPHA), counts)
-    np.testing.assert_array_equal(*(each.count_pairs(ALPHA, rows[:90], rows[50:]) for each in (three, one)))
+    np.testing.assert_array_equal(three.order(ALPHA), order)
 
 
 def test_counting_takes_memory_for_a_few_rows(rng):
@@ -242,25 +229,21 @@ def test_memory_is_asked_for_before_it_is_taken(rng, monkeypatch):
 
 
 def test_arrays_that_do_not_fit():
-    rows, fewer = (HeldOutRows(np.ones(n), np.ones((2, n)), np.ones((2, n))) for n in (5, 4))
-    one_output = HeldOutRows(np.ones(5), np.ones((1, 5)), np.ones((1, 5)))
-    out, counts = np.zeros((2, 5, 5)), np.zeros((2, 2), np.int64)
-    place = {"first_row": 0, "shift": 0.0, "upper": True, "n_threads": 1}
+    rows = HeldOutRows(np.ones(5), np.ones((2, 5)), np.ones((2, 5)))
+    out, signs, counts = np.zeros((2, 5, 5)), np.zeros((2, 5, 5), np.int8), np.zeros((2, 2), np.int64)
+    place = {"first": 0, "shift": 0.0, "n_threads": 1}
     block = np.ones((3, 5))
     for call, message in (
         (lambda: HeldOutRows(np.ones(5), np.ones((2, 4)), np.ones((2, 5))), "one element a row"),
         (lambda: HeldOutRows(np.ones(5), np.ones((1, 5)), np.ones((2, 5))), "same outputs"),
-        (lambda: predict_held_out(rows, one_output, block, out, **place), "same outputs"),
-        (lambda: predict_held_out(rows, rows, np.ones((6, 5)), out, **place), "too many rows"),
-        (lambda: predict_held_out(rows, rows, block, out, **place | {"first_row": 3}), "too many rows"),
-        (lambda: predict_held_out(rows, rows, block, out, **place | {"first_row": 1}), "one element a column"),
-        (lambda: predict_held_out(fewer, rows, block, out, **place), "same rows"),
-        (lambda: predict_held_out(rows, rows, block, out[:, :4].copy(), **place), "out must"),
-        (lambda: predict_held_out(rows, rows, block, out, **place | {"n_threads": 0}), "n_threads"),
-        (
-            lambda: count_held_out(rows, rows, block, counts[0, :1], counts[1], **place, tolerances=np.zeros(2)),
-            "an output",
-        ),
+        (lambda: predict_held_out(rows, np.ones((6, 5)), out, **place), "too many rows"),
+        (lambda: predict_held_out(rows, block, out, **place | {"first": 3}), "too many rows"),
+        (lambda: predict_held_out(rows, block, out, **place | {"first": 1}), "one element a column"),
+        (lambda: predict_held_out(rows, block, out[:, :4].copy(), **place), "out must"),
+        (lambda: predict_held_out(rows, block, out, **place | {"n_threads": 0}), "n_threads"),
+        (lambda: order_held_out(rows, block, signs[:, :4].copy(), **place, tolerances=np.zeros(2)), "out must"),
+        (lambda: order_held_out(rows, block, signs, **place, tolerances=np.zeros(1)), "an output"),
+        (lambda: count_held_out(rows, block, counts[0, :1], counts[1], **place, tolerances=np.zeros(2)), "an output"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             call()

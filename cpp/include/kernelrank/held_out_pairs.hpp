@@ -24,26 +24,24 @@ struct HeldOutRows {
   const double* targets;    // n_outputs x n_rows
 };
 
-// W between some of `rows` and some of `columns`, from the first ones on.
+// W between some rows, from the first one on, and the columns from the same one on: pairs below the diagonal are those
+// above.
 struct PairBlock {
   const HeldOutRows& rows;
-  const HeldOutRows& columns;
-  std::size_t first_row, first_column;
+  std::size_t first;
   std::size_t n_rows, n_columns;
   const double* between;  // n_rows x n_columns
   double shift;           // to be added to each element of `between`
-  // Rows and columns are the same, and begin with the same one: pairs below the diagonal are those above.
-  bool upper;
 };
 
-// out[output, row, column] = prediction of the row, with the column held out as well; of shape
-// (n_outputs, rows.n_rows, columns.n_rows). If upper, also the other way round, and NaN on the diagonal.
+// out[output, row, column] = prediction of the row, with the column held out as well, and the other way round; of shape
+// (n_outputs, rows.n_rows, rows.n_rows). NaN on the diagonal.
 void predict_held_out(const PairBlock& block, double* out, int n_threads, Cancellation& cancel);
 
 // out[output, row, column] = 1 if the row's prediction is the higher one when both are held out, -1 if the column's
-// is, 0 if they are equal; shape as above. If upper, also the other way round; the diagonal is left as it is. Equal are
-// also predictions whose difference errors of the residuals up to an output's tolerance may have made: rows that are
-// alike, or a model that knows nothing, must not be told apart by rounding.
+// is, 0 if they are equal, and the other way round; shape as above. The diagonal is left as it is. Equal are also
+// predictions whose difference errors of the residuals up to an output's tolerance may have made: rows that are alike,
+// or a model that knows nothing, must not be told apart by rounding.
 void order_held_out(const PairBlock& block, const double* tolerances, std::int8_t* out, int n_threads,
                     Cancellation& cancel);
 

@@ -178,7 +178,7 @@ class OneRanking:
                 "Ask for some of the pairs, or for their concordance.",
             )
             found = np.empty((y.shape[0], m, m))
-            for block in self._blocks(alpha, None, None, upper=True):
+            for block in self._blocks(alpha):
                 predict_held_out(out=found, **block)
             rows = np.empty(0, np.intp) if self.basis is None else self.basis.basis.rows
         for some, equations in self.blocks_of_pairs(rows, np.arange(m), alpha):
@@ -202,7 +202,7 @@ class OneRanking:
         found, tolerances = np.zeros((y.shape[0], m, m), np.int8), self._tolerances(alpha)
         rows = np.arange(m if is_foreign(y) else 0)
         if not is_foreign(y):
-            for block in self._blocks(alpha, None, None, upper=True):
+            for block in self._blocks(alpha):
                 order_held_out(out=found, tolerances=tolerances, **block)
             rows = rows if self.basis is None else self.basis.basis.rows
         for some, equations in self.blocks_of_pairs(rows, np.arange(m), alpha):
@@ -232,30 +232,26 @@ class OneRanking:
             )
             yield some, equations if basis is None else basis.correct_block(equations, some, columns)
 
-    def count_pairs(self, alpha: float, rows: Rows | None = None, columns: Rows | None = None) -> PairCounts:
+    def count_pairs(self, alpha: float) -> PairCounts:
         """Count the pairs with different targets, and those in the right order when both rows are held out.
 
-        Every pair counts once. With `rows` or `columns`, every combination of the two does. Predictions that differ by
-        no more than rounding, as those of equal rows, are equal.
+        Predictions that differ by no more than rounding, as those of equal rows, are equal.
         """
         alpha, m, y = self._refit_alpha(alpha, 2), self.n_rows, self.y.T
         tolerances = self._tolerances(alpha)
         halves, pairs = np.zeros((2, y.shape[0]), np.int64)
-        upper = rows is None and columns is None
-        plain, alone = np.empty(0, np.intp), np.zeros(m, dtype=bool)
+        plain, alone, rows = np.empty(0, np.intp), np.zeros(m, dtype=bool), None
         if is_foreign(y):
-            assert upper
             plain = np.arange(m)
         elif self.basis is not None:
-            assert upper
             plain, alone = self.basis.basis.rows, self.basis.position == len(self.basis.basis.rows)
-            rows = columns = np.flatnonzero(alone)
+            rows = np.flatnonzero(alone)
         for some, equations in self.blocks_of_pairs(plain, np.arange(m), alpha):
             own = take(y, some, axis=1)[:, :, None]
             counts = equations.count(own, y[:, None, :], tolerances, alone=like(alone, y))
             halves, pairs = halves + counts[0], pairs + counts[1]
         if not is_foreign(y):
-            for block in self._blocks(alpha, rows, columns, upper):
+            for block in self._blocks(alpha, rows):
                 count_held_out(halves=halves, pairs=pairs, tolerances=tolerances, **block)
         return PairCounts(halves, pairs)
 
@@ -268,28 +264,23 @@ class OneRanking:
         """Share of the pairs with different targets that are in the right order when held out; ties count half."""
         return self.count_pairs(alpha).concordance
 
-    def _blocks(self, alpha: float, rows: Rows | None, columns: Rows | None, upper: bool) -> Iterator[dict[str, Any]]:
-        """Yield a few rows of I - A at a time, as the compiled functions take them; one half, if `upper`.
+    def _blocks(self, alpha: float, rows: Rows | None = None) -> Iterator[dict[str, Any]]:
+        """Yield what is on and above the diagonal of I - A, a few rows at a time, as the compiled functions take it.
 
         All blocks are in the same memory.
         """
-        residuals, diagonal = self.residuals(alpha).T, self.diagonal(alpha)
-        sides = []
-        for some in (rows, columns):
-            numbers = slice(None) if some is None else some
-            parts = (diagonal[numbers], residuals[:, numbers], self.y.T[:, numbers])
-            sides.append(HeldOutRows(*map(np.ascontiguousarray, parts)))
-        common = {"rows": sides[0], "columns": sides[1], "shift": self._shift}
-        vectors, factors = self.spectrum.vectors, self._factors(alpha)
-        left, right = (vectors if some is None else vectors[some] for some in (rows, columns))
-        size = min(_BLOCK_ROWS, max(1, BLOCK_ELEMENTS // max(1, len(right))))
-        memory, n_threads = np.empty(size * len(right)), resolve_threads(self.n_jobs)
-        for part in slices(len(left), size):
-            others = right[part.start :] if upper else right
+        numbers = slice(None) if rows is None else rows
+        parts = (self.diagonal(alpha)[numbers], self.residuals(alpha).T[:, numbers], self.y.T[:, numbers])
+        common = {"rows": HeldOutRows(*map(np.ascontiguousarray, parts)), "shift": self._shift}
+        vectors, factors = self.spectrum.vectors if rows is None else self.spectrum.vectors[rows], self._factors(alpha)
+        size = min(_BLOCK_ROWS, max(1, BLOCK_ELEMENTS // max(1, len(vectors))))
+        memory, n_threads = np.empty(size * len(vectors)), resolve_threads(self.n_jobs)
+        for part in slices(len(vectors), size):
+            others = vectors[part.start :]
             shape = (part.stop - part.start, len(others))
             between = memory[: shape[0] * shape[1]].reshape(shape)
-            np.matmul(left[part] * factors, others.T, out=between)
-            yield {**common, "between": between, "first_row": part.start, "upper": upper, "n_threads": n_threads}
+            np.matmul(vectors[part] * factors, others.T, out=between)
+            yield {**common, "between": between, "first": part.start, "n_threads": n_threads}
 
     def _products(self, alpha: float) -> Array:
         """``y' (I - A) z`` of the first output y and each output z."""
