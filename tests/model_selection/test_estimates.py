@@ -1,10 +1,13 @@
 """Estimates of concordance and AUC, against models that are trained for everything that is held out."""
 
+import tracemalloc
+
 import held_out
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from scipy.special import expit, logit, ndtri
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -426,6 +429,34 @@ def test_any_kind_of_rows_and_estimators(classes):
     assert found.estimate == pytest.approx(wins.sum() / pairs.sum())
 
 
+def test_queries_reach_the_ranker_in_pipelines_and_searches(rng):
+    X, qid = rng.normal(size=(24, 3)), np.arange(24) // 4
+    y = X[:, 0] + 0.3 * rng.normal(size=24)
+    X[:, 0] -= 5 * qid  # between queries, less is better
+    y += 5 * qid
+    expected = estimate_concordance(RankRLS(0.1), X, y, qid=qid)
+    assert expected.estimate > 0.8
+    assert estimate_concordance(Ridge(), X, y, qid=qid).estimate < 0.5
+    search = GridSearchCV(make_pipeline("passthrough", RankRLS()), {"rankrls__alpha": [0.1]}, cv=2, scoring="r2")
+    for estimator in (make_pipeline("passthrough", RankRLS(0.1)), search):
+        found = estimate_concordance(estimator, X, y, qid=qid)
+        np.testing.assert_allclose(found.values, expected.values)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = estimate_concordance(make_pipeline("passthrough", RankRLS(0.1)), X, y, qid=qid)
+    np.testing.assert_allclose(found.values, expected.values)
+
+
+def test_many_rows_in_folds(rng):
+    X = rng.normal(size=(50_000, 2))  # pairs of a fold, listed, would take 200 MB
+    y = X[:, 0] + rng.normal(size=50_000)
+    tracemalloc.start()
+    found = estimate_concordance(RankRLS(), X, y, strategy="averaged", cv=10)
+    assert tracemalloc.get_traced_memory()[1] < 60e6
+    tracemalloc.stop()
+    assert found.n_pairs == 10 * (5000 * 4999 // 2)
+    assert found.estimate == pytest.approx(0.75, abs=0.01)
+
+
 def test_bad_calls(classes):
     X, y = classes
     for call, match in [
@@ -438,6 +469,8 @@ def test_bad_calls(classes):
         (lambda: estimate_auc(RankRLS(), X, y[:5]), "elements"),
         (lambda: estimate_auc(RankRLS(), X, np.zeros(16)), "equal"),
         (lambda: estimate_auc(RankRLS(), X, np.arange(16) == 3), "two rows of each class"),
+        (lambda: estimate_auc(RankRLS(), X, np.arange(16) == 3, strategy="averaged"), "only one row of a class"),
+        (lambda: estimate_auc(RankRLS(), X, y, strategy="averaged", groups=y), "only one group"),
         (lambda: estimate_auc(RankRLS(), X, np.full(16, np.nan)), "NaN"),
         (lambda: estimate_auc(RankRLS(), X, y, groups=[1, 2]), "elements"),
         (lambda: estimate_auc(RankRLS(), X, y, strategy="averaged", cv=[([0, 1], [2, 3])]), "all others"),

@@ -36,18 +36,21 @@ class RowCounts:
     ----------
     pairs : ndarray of shape (n_rows,)
         Comparable pairs of each row.
-    strata : ndarray of shape (n_rows,) or None
-        1 for positive and 0 for negative rows, if there are only two distinct utilities.
     """
 
     def __init__(self, truth: Floats) -> None:
         self._comparable = UtilityPairs(truth)
         if self._comparable.n_pairs == 0:
             raise NoComparablePairsError("There is no pair of rows with different values of y_true.")
-        self.strata = _two_classes(truth)
+        self._truth = truth
         # Equal scores violate every pair by the margin of 1.
         violated = self._comparable.count(np.zeros(len(truth)))
         self.pairs = (violated.c + violated.d).astype(np.float64)
+
+    @property
+    def strata(self) -> NDArray[np.intp] | None:
+        """1 for positive and 0 for negative rows, if there are only two distinct utilities."""
+        return _two_classes(self._truth)
 
     def wins(self, scores: Floats) -> Floats:
         """Count the pairs of each row that are in the right order, ties as a half."""

@@ -53,7 +53,8 @@ def estimate_concordance(
         - "tournament": all rows, by the number of others that each of them beats when the two are held out. See
           :func:`tournament_roc`.
     cv : int, splitter or iterable of (train, test), default=None
-        The folds of "averaged" (by default ten; with queries, each of them) and "pooled" (each row).
+        The folds of "averaged" (by default ten; with queries, each of them) and "pooled" (each row). A number means so
+        many at most: fewer if there are fewer rows or groups, or of two classes fewer that have the rarer one.
     qid : array-like of shape (n_samples,), optional
         Query of each row: only rows of the same query are compared, and they are held out together.
     groups : array-like of shape (n_samples,), optional

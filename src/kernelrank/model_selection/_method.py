@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
-from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
 
 from kernelrank._arrays import slices
 from kernelrank._memory import require_memory
@@ -23,7 +23,7 @@ from kernelrank.metrics._influence import interval as interval_of
 from kernelrank.model_selection._choices import settle
 from kernelrank.model_selection._held_out import hold_out
 from kernelrank.model_selection._parallel import run
-from kernelrank.model_selection._rows import Rows, Sample, warn_of_identical_rows
+from kernelrank.model_selection._rows import Rows, Sample, stratified_folds, warn_of_identical_rows
 from kernelrank.pairs import UtilityPairs
 
 Array = NDArray[np.float64]
@@ -259,14 +259,15 @@ class Method:
         found, n_fits = self._predict(estimator, sample, folds)
         wins, pairs, untrained, equal = np.zeros(sample.n_rows), np.zeros(sample.n_rows), 0, 0
         for rows, scores in zip(folds, found, strict=True):
-            compared = sample.comparable(rows, rows)
-            if scores is None or not compared.any():
-                untrained, equal = untrained + (scores is None), equal + (scores is not None)
-                continue
-            right = np.sign(np.subtract.outer(sample.utilities[rows], sample.utilities[rows]))
-            right *= np.sign(np.subtract.outer(scores, scores))
-            np.add.at(pairs, rows, compared.sum(axis=1))
-            np.add.at(wins, rows, (compared * (right + 1)).sum(axis=1) / 2)
+            utilities = sample.utilities[rows]
+            if scores is None:
+                untrained += 1
+            elif (utilities == utilities[0]).all():
+                equal += 1
+            else:
+                counts = RowCounts(utilities)
+                pairs[rows] += counts.pairs
+                wins[rows] += counts.wins(scores)
         skipped = (
             *_skipped(equal, f"of {len(folds)} folds, whose rows have all the same y"),
             *_skipped(untrained, f"of {len(folds)} folds, without which nothing is left to learn from"),
@@ -332,9 +333,9 @@ class Method:
         elif cv is None:
             cv = LeaveOneOut() if groups is None else LeaveOneGroupOut()
         if isinstance(cv, Integral) and strata is not None and sample.queries is None:
-            n_folds = int(min(cv, np.bincount(strata).min())) if self.cv is None else int(cv)
-            options = {"n_splits": max(n_folds, 2), "shuffle": True, "random_state": self.random_state}
-            cv = StratifiedKFold(**options) if groups is None else StratifiedGroupKFold(**options)
+            cv = stratified_folds(int(cv), strata, groups, self.random_state)
+        elif isinstance(cv, Integral):
+            cv = min(int(cv), sample.n_rows if groups is None else int(groups.max()) + 1)
         y = sample.utilities if strata is None else strata.astype(np.float64)
         folds = make_folds(cv, y, groups, groups, self.random_state)
         for fold in folds:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state, check_scalar
 
 from kernelrank._arrays import to_host
+from kernelrank._validation import encode_queries
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
 from kernelrank.metrics import concordance_index
 from kernelrank.model_selection._method import Method, Strategy
@@ -137,7 +138,7 @@ def permutation_test(
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=classes)
     method = Method.make(sample, strategy, cv, split_groups, nested, "rows", 0.95, n_jobs, random_state, verbose)
     rng: Any = check_random_state(random_state)
-    blocks = sample.groups if groups is not None else None
+    blocks, _ = encode_queries(groups, sample.n_rows)
     exchanges = Exchanges(sample.utilities, sample.queries, blocks)
     exact = exchanges.n_distinct <= n_permutations
     orders = list(exchanges.every()) if exact else [exchanges.draw(rng) for _ in range(n_permutations)]

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from kernelrank._arrays import to_host
 from kernelrank._validation import check_vector, encode_queries, separate_qid
 from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
 from kernelrank.pairs import members
@@ -122,9 +125,37 @@ def check_sample(
     queries, _ = encode_queries(qid, m)
     together = None if split_groups else rows_that_stay_together(groups, queries, m)
     given = dict(params or {})
-    if qid is not None and "qid" not in given and has_fit_parameter(estimator, "qid"):
-        given["qid"] = qid
+    name = None if qid is None else _name_of_qid(estimator)
+    if name is not None:
+        given.setdefault(name, qid)
     return Sample(X, targets, utilities, queries, together, given)
+
+
+def _name_of_qid(estimator: Any) -> str | None:
+    """Return the argument of `fit` that queries are passed by, also through pipelines and searches, if there is one."""
+    if has_fit_parameter(estimator, "qid"):
+        return "qid"
+    if hasattr(estimator, "steps"):
+        step, last = estimator.steps[-1]
+        name = _name_of_qid(last)
+        return name if name is None or get_config()["enable_metadata_routing"] else f"{step}__{name}"
+    return _name_of_qid(estimator.estimator) if hasattr(estimator, "estimator") else None
+
+
+def stratified_folds(
+    n_folds: int, classes: NDArray[np.integer], groups: Codes | None, random_state: Any
+) -> StratifiedKFold | StratifiedGroupKFold:
+    """Return so many folds at most, each with the same share of two classes as nearly as possible.
+
+    There are fewer if a class has fewer rows, or if fewer groups have rows of it.
+    """
+    units = np.arange(len(classes)) if groups is None else groups
+    rarest = min(len(np.unique(units[classes == k])) for k in (0, 1))
+    if rarest < 2:
+        what = "row" if groups is None else "group with rows"
+        raise ValueError(f"There is only one {what} of a class: once held out, none is left to learn from.")
+    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return splitter(min(n_folds, rarest), shuffle=True, random_state=random_state)
 
 
 def rows_that_stay_together(groups: ArrayLike | None, queries: Codes | None, n_rows: int) -> Codes | None:
@@ -162,11 +193,10 @@ def _identical(X: Any) -> NDArray[np.intp] | None:
         X.sum_duplicates()
         X.eliminate_zeros()
         ends = X.indptr
-        keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(ends)]
+        keys = [hash(X.indices[a:b].tobytes() + X.data[a:b].tobytes()) for a, b in pairwise(ends)]
     else:
-        X = np.asarray(X)
+        X = np.asarray(to_host(X))
         if X.dtype.kind not in "fiub" or X.ndim != 2:
             return None
-        keys = [row.tobytes() for row in np.ascontiguousarray(X + X.dtype.type(0))]  # -0.0 is 0.0
-    numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
+        keys = [hash(row.tobytes()) for row in X + X.dtype.type(0)]  # -0.0 is 0.0
+    return np.unique(keys, return_inverse=True)[1]

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import type_of_target
@@ -21,7 +20,7 @@ from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection._held_out import hold_out, scores_of
-from kernelrank.model_selection._rows import rows_that_stay_together
+from kernelrank.model_selection._rows import rows_that_stay_together, stratified_folds
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -223,13 +222,7 @@ class FScoreClassifier(MetaEstimatorMixin, ThresholdClassifier):  # type: ignore
         """Return the rows that each fold holds out."""
         cv = _FOLDS if self.cv is None else self.cv
         if isinstance(cv, Integral):
-            units = np.arange(len(codes)) if together is None else together
-            rarest = min(len(np.unique(units[codes == k])) for k in (0, 1))
-            if rarest < 2:
-                what = "row" if together is None else "group with rows"
-                raise ValueError(f"There is only one {what} of a class: once held out, none is left to learn from.")
-            splitter = StratifiedKFold if together is None else StratifiedGroupKFold
-            cv = splitter(min(int(cv), rarest), shuffle=True, random_state=self.random_state)
+            cv = stratified_folds(int(cv), codes, together, self.random_state)
         folds = make_folds(cv, codes.astype(np.float64), together, together, None)
         for number, fold in enumerate(folds):
             if fold.train.sum() + len(fold.test) != len(codes):
