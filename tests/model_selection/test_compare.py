@@ -7,6 +7,7 @@ from scipy.stats import wilcoxon
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from kernelrank import RLS, RankRLS
+from kernelrank.kernels import Linear
 from kernelrank.model_selection import compare, estimate_auc, estimate_concordance
 
 
@@ -20,8 +21,8 @@ def test_differences_of_held_out_wins(data):
     X, y = data
     y = (y > 0).astype(float)
     models = {"few": RankRLS(10.0), "all": RankRLS(0.01), "ridge": Ridge()}
-    found = compare(models, X, y)
-    alone = {name: estimate_auc(model, X, y) for name, model in models.items()}
+    found = compare(models, X, y, interval="rows")
+    alone = {name: estimate_auc(model, X, y, interval="rows") for name, model in models.items()}
     assert found.names == tuple(models)
     assert found.method == "DeLong"
     for name, estimate, interval in zip(found.names, found.estimates, found.intervals, strict=True):
@@ -75,9 +76,36 @@ def test_jackknife(data):
     ]
     differences = np.subtract(*without)
     variance = 23 / 24 * ((differences - differences.mean()) ** 2).sum()
+    u = np.subtract(*(estimate_concordance(model, X, y).influence for model in models))
+    deviation = np.sqrt(np.sqrt(variance * 24 / 23 * (u**2).sum()))
     [each] = found.differences
-    assert each.pvalue == pytest.approx(2 * ndtr(-abs(each.difference) / np.sqrt(variance)))
-    assert found.method == "jackknife"
+    assert each.pvalue == pytest.approx(2 * ndtr(-abs(each.difference) / deviation))
+    assert found.method == "DeLong, with the jackknife"
+    assert compare(models, X, y) == found
+    assert compare([RankRLS(), Ridge()], X, y).method == "DeLong"  # where it would cost many fits
+
+
+def test_equal_models_are_rarely_found_different():
+    rng = np.random.default_rng(4)
+    y, found = np.repeat([0.0, 1.0], 12), {"rows": [], "jackknife": []}
+    for _ in range(100):
+        X = rng.normal(size=(24, 8))
+        models = [RankRLS(1.0, kernel=Half(0)), RankRLS(1.0, kernel=Half(4))]
+        for interval, pvalues in found.items():
+            pvalues.append(compare(models, X, y, interval=interval, verbose=0).differences[0].pvalue)
+    assert np.mean(np.array(found["jackknife"]) < 0.05) <= 0.1
+    assert np.mean(np.array(found["rows"]) < 0.05) > 0.1
+
+
+class Half(Linear):
+    """Sees four of the features."""
+
+    def __init__(self, first=0):
+        self.first = first
+
+    def __call__(self, X, Y=None):
+        part = slice(self.first, self.first + 4)
+        return super().__call__(X[:, part], None if Y is None else Y[:, part])
 
 
 def test_better_models_are_found_better(rng):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneOut, RepeatedKFold, StratifiedKFold
@@ -55,7 +55,7 @@ def test_leave_pair_out_is_what_refits_give(estimator, classes):
     if getattr(estimator, "kernel", "linear") == "gaussian":
         refitted = RankRLS(0.1, kernel=RankRLS(kernel="gaussian").fit(X, y).kernel_)
     wins, pairs = held_out.leave_pair_out(refitted, X, y)
-    found = estimate_auc(estimator, X, y)
+    found = estimate_auc(estimator, X, y, interval="rows")
     assert found.estimate == pytest.approx(wins.sum() / pairs.sum(), abs=1e-12)
     assert found.n_pairs == pairs.sum() / 2
     assert found.n_fits == (1 if isinstance(estimator, RLS | RankRLS) else found.n_pairs)
@@ -220,22 +220,22 @@ def test_tournament(estimator, classes):
 
 def test_the_interval_has_delongs_variance_of_the_held_out_wins(classes):
     X, y = classes
-    found = estimate_auc(RankRLS(0.1), X, y)
+    found = estimate_auc(RankRLS(0.1), X, y, interval="rows")
     F = RankRLS(0.1).fit(X, y).leave_pair_out()
     wins = (F > F.T)[np.ix_(y == 1, y == 0)]
     variance = wins.mean(axis=1).var(ddof=1) / (y == 1).sum() + wins.mean(axis=0).var(ddof=1) / (y == 0).sum()
     assert found.std_error == pytest.approx(np.sqrt(variance))
     half_width = ndtri(0.975) * np.sqrt(variance) / (found.estimate * (1 - found.estimate))
     np.testing.assert_allclose(found.interval, expit(logit(found.estimate) + half_width * np.array([-1, 1])))
-    narrower = estimate_auc(RankRLS(0.1), X, y, confidence=0.5)
+    narrower = estimate_auc(RankRLS(0.1), X, y, confidence=0.5, interval="rows")
     assert found.interval[0] < narrower.interval[0] < found.estimate < narrower.interval[1] < found.interval[1]
 
 
 def test_groups_widen_the_interval_of_rows_that_are_copies(rng):
     X, y = rng.normal(size=(20, 2)), np.tile([0.0, 1.0], 10)
-    alone = estimate_auc(RankRLS(), X, y)
+    alone = estimate_auc(RankRLS(), X, y, interval="rows")
     X, y, groups = np.repeat(X, 4, axis=0), np.repeat(y, 4), np.repeat(np.arange(20), 4)
-    found = estimate_auc(RankRLS(), X, y, groups=groups)
+    found = estimate_auc(RankRLS(), X, y, groups=groups, interval="rows")
     # Copies of a group know nothing new: estimate and interval are as they were without them.
     assert found.estimate == pytest.approx(alone.estimate)
     np.testing.assert_allclose(found.interval, alone.interval)
@@ -274,12 +274,16 @@ def test_jackknife(classes):
     for c in (0, 1):
         each = without[y == c]
         variance += (len(each) - 1) / len(each) * ((each - each.mean()) ** 2).sum()
-    assert found.std_error == pytest.approx(np.sqrt(variance))
+    rows = estimate_auc(RankRLS(0.1), X, y, interval="rows")
+    assert found.std_error == pytest.approx(np.sqrt(np.sqrt(variance) * rows.std_error))
     assert found.n_fits == 1 + len(y)
-    assert found.estimate == estimate_auc(RankRLS(0.1), X, y).estimate
-    np.testing.assert_array_equal(
-        found.influence, estimate_auc(RankRLS(0.1), X, y, interval="jackknife", n_jobs=2).influence
-    )
+    assert found.estimate == rows.estimate
+    for other in (estimate_auc(RankRLS(0.1), X, y), estimate_auc(RankRLS(0.1), X, y, interval="jackknife", n_jobs=2)):
+        np.testing.assert_array_equal(found.jackknife, other.jackknife)
+        assert found.interval == other.interval
+    # Where it would cost many fits, it must be asked for.
+    assert estimate_auc(Ridge(), X, y).jackknife is None
+    assert estimate_auc(RankRLS(), X, y, strategy="averaged", cv=3).jackknife is None
 
 
 def test_jackknife_of_queries_and_groups(rng):
@@ -292,11 +296,40 @@ def test_jackknife_of_queries_and_groups(rng):
             estimate_concordance(RankRLS(), X[values != k], y[values != k], **{name: values[values != k]}).estimate
             for k in range(6)
         ]
-        assert found.std_error == pytest.approx(np.sqrt(5 / 6 * 6 * np.var(without)))
+        rows = estimate_concordance(RankRLS(), X, y, interval="rows", **given)
+        assert found.std_error == pytest.approx(np.sqrt(np.sqrt(5 / 6 * 6 * np.var(without)) * rows.std_error))
     with pytest.raises(ValueError, match="folds would be drawn anew"):
         estimate_concordance(RankRLS(), X, y, strategy="averaged", interval="jackknife")
     with pytest.raises(ValueError, match="three"):
         estimate_auc(RankRLS(), X[:8], np.repeat([0, 1], [6, 2]), interval="jackknife")
+
+
+def test_many_rows_are_left_out_in_a_hundred_parts(rng):
+    X = rng.normal(size=(230, 2))
+    for y in ((X[:, 0] + rng.normal(size=230) > 1).astype(float), X[:, 0] + rng.normal(size=230)):
+        found = estimate_concordance(RankRLS(), X, y, verbose=0)
+        assert found.n_fits == 101
+        assert len(found.jackknife) == 100
+        # The same as by rows, where a model is good and there are many of them.
+        rows = estimate_concordance(RankRLS(), X, y, interval="rows")
+        assert 0.7 < found.std_error / rows.std_error < 1.5
+        groups = np.arange(230) // 2
+        assert estimate_concordance(RankRLS(), X, y, groups=groups, verbose=0).n_fits == 101
+
+
+@pytest.mark.parametrize("signal", [0.0, 0.5])
+def test_intervals_hold_the_truth(signal):
+    rng = np.random.default_rng(2)
+    y, held, narrow = np.repeat([0.0, 1.0], 12), [], []
+    for _ in range(100):
+        X = rng.normal(size=(24, 6)) + signal * y[:, None]
+        w = RankRLS(1.0).fit(X, y).coef_
+        truth = ndtr(signal * w.sum() / np.sqrt(2 * w @ w))
+        for interval, found in (("jackknife", held), ("rows", narrow)):
+            low, high = estimate_auc(RankRLS(1.0), X, y, interval=interval, verbose=0).interval
+            found.append(low <= truth <= high)
+    assert sum(held) >= 91  # of 100, where 95 are expected
+    assert sum(narrow) < sum(held)
 
 
 def test_choices_are_made_anew_for_every_pair(classes):
@@ -306,7 +339,7 @@ def test_choices_are_made_anew_for_every_pair(classes):
     found = estimate_auc(estimator, X, y)
     assert found.estimate == pytest.approx(wins.sum() / pairs.sum(), abs=1e-12)
     assert found.n_fits == found.n_pairs
-    once = estimate_auc(estimator, X, y, nested=False)
+    once = estimate_auc(estimator, X, y, nested=False, interval="rows")
     alpha = estimator.fit(X, y).alpha_
     assert once.estimate == pytest.approx(estimate_auc(RankRLS(alpha), X, y).estimate, abs=1e-12)
     assert once.n_fits == 2

@@ -8,11 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from kernelrank.metrics._comparison import Comparison, QuerySample, RowSample, compare_samples
 from kernelrank.metrics._influence import variance
-from kernelrank.model_selection._method import Counted, Estimate, Method, Strategy, groups_of_queries, independent_units
+from kernelrank.model_selection._method import (
+    Counted,
+    Estimate,
+    Method,
+    Strategy,
+    between,
+    groups_of_queries,
+    jackknife_units,
+)
 from kernelrank.model_selection._rows import Sample, check_sample
 
 Array = NDArray[np.float64]
@@ -20,19 +27,29 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JackknifeSample:
-    """Independent rows or groups: the values are an estimate, and the influence of each of them on it."""
+    """Rows, and units of them that are left out: values are the wins of the rows, and the influences of the units.
 
+    Attributes
+    ----------
+    rows : RowSample
+    strata : ndarray
+        Class of each unit.
+    """
+
+    rows: RowSample
     strata: NDArray[np.integer]
-    method = "jackknife"
+    method = "DeLong, with the jackknife"
     n_values = None
 
     def moments(self, values: Array) -> tuple[float, float]:
         """Return the estimate and its variance."""
-        return float(values[0]), variance(values[1:], strata=self.strata)
+        m = len(self.rows.pairs)
+        share, direct = self.rows.moments(values[:m])
+        return share, between(direct, variance(values[m:], strata=self.strata))
 
     def pvalue(self, differences: Array, estimate: float, variance: float) -> float:
-        """Test by the normal approximation."""
-        return 1.0 if estimate == 0 else float(2 * ndtr(-abs(estimate) / np.sqrt(variance)))
+        """Test by the normal approximation, or by signs if there is no variance."""
+        return self.rows.pvalue(differences[: len(self.rows.pairs)], estimate, variance)
 
 
 def compare(
@@ -46,7 +63,7 @@ def compare(
     groups: ArrayLike | None = None,
     split_groups: bool = False,
     nested: bool = True,
-    interval: Literal["rows", "jackknife"] = "rows",
+    interval: Literal["rows", "jackknife"] | None = None,
     confidence: float = 0.95,
     params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -67,7 +84,7 @@ def compare(
     qid, groups : array-like of shape (n_samples,), optional
     split_groups : bool, default=False
     nested : bool, default=True
-    interval : {"rows", "jackknife"}, default="rows"
+    interval : {"rows", "jackknife"}, default=None
     confidence : float, default=0.95
     params : dict, optional
     n_jobs : int, default=None
@@ -89,8 +106,9 @@ def compare(
     Notes
     -----
     Without queries, a row is in many pairs, and DeLong's test allows for that: by how the held-out comparisons differ
-    between rows, or groups. It takes models as given. How much they vary with what they are trained on, it does not
-    see, and so its p-values are too small for few rows. The jackknife does, and is conservative.
+    between rows, or groups. It takes models as given, and does not see how much they vary with what they are trained
+    on: its p-values are too small, unless models are good and rows are many. The jackknife sees that as well. It is
+    the default if all the estimators have closed forms.
 
     With queries, Wilcoxon's signed ranks test the differences between queries; with groups of queries, between the
     means of groups.
@@ -126,7 +144,7 @@ def compare(
             sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
         )
         found.append(method.estimate(each, sample))
-    comparison = _compare_samples(tuple(named), found, sample, interval == "jackknife", confidence)
+    comparison = _compare_samples(tuple(named), found, sample, confidence)
     return replace(comparison, intervals=tuple(estimate.interval for estimate, _ in found))
 
 
@@ -134,15 +152,16 @@ def _compare_samples(
     names: tuple[Hashable, ...],
     found: list[tuple[Estimate, Counted]],
     sample: Sample,
-    jackknife: bool,
     confidence: float,
 ) -> Comparison:
-    if jackknife:
-        values = [np.append(estimate.estimate, estimate.influence) for estimate, _ in found]
-        return compare_samples(names, values, JackknifeSample(independent_units(sample)[1]), confidence)
     if sample.queries is None or found[0][0].values is None:
         rows = RowSample(found[0][1].pairs, sample.strata, sample.groups)
-        return compare_samples(names, [counted.wins for _, counted in found], rows, confidence)
+        values = [
+            np.append(counted.wins, estimate.jackknife) for estimate, counted in found if estimate.jackknife is not None
+        ]
+        if len(values) < len(found):
+            return compare_samples(names, [counted.wins for _, counted in found], rows, confidence)
+        return compare_samples(names, values, JackknifeSample(rows, jackknife_units(sample)[1]), confidence)
     means = [_means(estimate.values, groups_of_queries(sample)) for estimate, _ in found]
     return compare_samples(names, means, QuerySample(len(means[0])), confidence)
 

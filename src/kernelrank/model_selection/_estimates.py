@@ -22,7 +22,7 @@ def estimate_concordance(
     groups: ArrayLike | None = None,
     split_groups: bool = False,
     nested: bool = True,
-    interval: Literal["rows", "jackknife"] = "rows",
+    interval: Literal["rows", "jackknife"] | None = None,
     confidence: float = 0.95,
     params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -66,10 +66,12 @@ def estimate_concordance(
     nested : bool, default=True
         An estimator that chooses its parameters, as :class:`kernelrank.RankRLSCV` or ``GridSearchCV``, does so anew
         without each of the held-out pairs or folds. False means once, by all rows: fast, and optimistic.
-    interval : {"rows", "jackknife"}, default="rows"
-        What the interval is made of. "rows": how the held-out comparisons differ between rows, as in DeLong's method;
-        free, but too narrow for few rows, since it sees nothing of the variation of what is trained. "jackknife": the
-        estimate without each row (or group, or query), which does, and is conservative; as many estimates again.
+    interval : {"rows", "jackknife"}, default=None
+        What the interval is made of. "rows": how the held-out comparisons differ between rows, as in DeLong's method.
+        It is free, but too narrow unless models are good and rows are many: that other rows would have made other
+        models, it does not see. "jackknife": also estimates without each row, group or query (without one of a hundred
+        parts of them, if there are more), which see that. By default where it costs little: if pairs are held out in
+        closed form, and there are three rows of each class at least.
     confidence : float, default=0.95
     params : dict, optional
         Further arguments of ``fit``, such as ``{"sample_weight": ...}``, an element a row. `qid` is passed to an
@@ -106,7 +108,9 @@ def estimate_concordance(
 
     The interval is normal in the logarithm of the odds, and so stays between 0 and 1. If all pairs are in the right
     order, its lower end is that of as many successes without a failure as there are independent rows of the rarer
-    class. How often it holds the true value was measured: see the page "How should I estimate AUC?".
+    class. With the jackknife, its variance is the geometric mean of that of the rows and that of the jackknife: the
+    first counts the variation of models not at all, the second twice. How often it holds the true value was measured:
+    see the page "How should I estimate AUC?".
 
     :class:`kernelrank.RankRLSCV` chooses by exact leave-pair-out inside of every held-out pair up to 150 rows, and by
     ten folds above, unless its `cv` says how.
@@ -141,7 +145,7 @@ def estimate_auc(
     groups: ArrayLike | None = None,
     split_groups: bool = False,
     nested: bool = True,
-    interval: Literal["rows", "jackknife"] = "rows",
+    interval: Literal["rows", "jackknife"] | None = None,
     confidence: float = 0.95,
     params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -164,7 +168,7 @@ def estimate_auc(
     qid, groups : array-like of shape (n_samples,), optional
     split_groups : bool, default=False
     nested : bool, default=True
-    interval : {"rows", "jackknife"}, default="rows"
+    interval : {"rows", "jackknife"}, default=None
     confidence : float, default=0.95
     params : dict, optional
     n_jobs : int, default=None

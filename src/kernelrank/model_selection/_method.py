@@ -34,6 +34,8 @@ _FOLDS = 10
 _NOT_COMPARED = -128  # in an order
 _ROUNDING = 1e-12  # of scores: what differs by less is equal
 _BLOCK_ELEMENTS = 1 << 22
+_FEWEST_UNITS = 3  # of a class, for a jackknife
+_MOST_UNITS = 100
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,10 @@ class Estimate:
     std_error : float
         Square root of the variance that the interval is made of.
     influence : ndarray
-        How much the estimate moves with the weight of each row; with queries, of each that was compared; by the
-        jackknife, of each row or group. Differences between estimates of the same rows have the differences of these.
+        How much the estimate moves with the weight of each row, models being given; with queries, of each that was
+        compared. Differences between estimates of the same rows have the differences of these.
+    jackknife : ndarray or None
+        How much it moves without each row or group, or block of these: the models, too.
     values : ndarray or None
         With queries, the concordance of each, NaN where there is nothing to compare; the estimate is their mean.
     """
@@ -73,6 +77,7 @@ class Estimate:
     skipped: tuple[str, ...]
     std_error: float
     influence: Array = field(repr=False)
+    jackknife: Array | None = field(default=None, repr=False)
     values: Array | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
@@ -104,7 +109,7 @@ class Method:
     cv: Any
     split_groups: bool
     nested: bool
-    interval: str
+    interval: str | None
     confidence: float
     n_jobs: int | None
     random_state: Any
@@ -122,8 +127,8 @@ class Method:
     def _check(self, sample: Sample) -> None:
         if self.strategy not in get_args(Strategy):
             raise ValueError(f"strategy must be one of {', '.join(get_args(Strategy))}, got {self.strategy!r}.")
-        if self.interval not in ("rows", "jackknife"):
-            raise ValueError(f'interval must be "rows" or "jackknife", got {self.interval!r}.')
+        if self.interval not in (None, "rows", "jackknife"):
+            raise ValueError(f'interval must be "rows", "jackknife" or None, got {self.interval!r}.')
         check_confidence(self.confidence)
         if self.pairwise and self.cv is not None:
             raise ValueError(f"{self.strategy} holds out pairs, and takes no cv.")
@@ -169,11 +174,11 @@ class Method:
             influence, n_pairs = (counted.values[known] - value) / known.sum(), round(counted.pairs.sum())
             units, strata = groups_of_queries(sample)[known], None
         n_fits = counted.n_fits + (not self.nested)
-        if self.interval == "jackknife":
-            influence, more = self._jackknife(settled, sample)
-            spread, n_fits = variance(influence, strata=independent_units(sample)[1]), n_fits + more
-        else:
-            spread = variance(influence, strata=strata, units=units)
+        spread, without = variance(influence, strata=strata, units=units), None
+        if self._wants_jackknife(counted, sample):
+            without, more = self._jackknife(settled, sample)
+            spread = between(spread, variance(without, strata=jackknife_units(sample)[1]))
+            n_fits += more
         ends = self._ends(value, spread, counted, sample, units)
         found = Estimate(
             value,
@@ -185,9 +190,16 @@ class Method:
             counted.skipped,
             float(np.sqrt(spread)),
             influence,
+            without,
             counted.values,
         )
         return found, counted
+
+    def _wants_jackknife(self, counted: Counted, sample: Sample) -> bool:
+        if self.interval is not None:
+            return self.interval == "jackknife"
+        in_closed_form = self.pairwise and sample.queries is None and counted.n_fits == 1
+        return in_closed_form and bool(np.bincount(jackknife_units(sample)[1]).min() >= _FEWEST_UNITS)
 
     def settle(self, estimator: Any, sample: Sample) -> Any:
         """Return the estimator to be held out with."""
@@ -350,9 +362,9 @@ class Method:
 
     def _jackknife(self, estimator: Any, sample: Sample) -> tuple[Array, int]:
         """Return the influence of each row or group, by estimates without it, and the number of fits that they took."""
-        units, codes = independent_units(sample)
+        units, codes = jackknife_units(sample)
         sizes = np.bincount(codes)
-        if sizes.min() < 3:
+        if sizes.min() < _FEWEST_UNITS:
             raise ValueError("The jackknife takes three independent rows, or groups of them, of each class at least.")
         method = replace(self, n_jobs=None, verbose=0)
         samples = (sample.take(estimator, np.flatnonzero(units != unit)) for unit in range(len(codes)))
@@ -394,11 +406,37 @@ def _skipped(count: Any, what: str) -> tuple[str, ...]:
     return (f"{int(count)} {what}",) if count else ()
 
 
-def independent_units(sample: Sample) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Return the unit of each row that was drawn on its own, and the class of each unit if it is a row."""
-    if sample.groups is not None:
-        return sample.groups, np.zeros(sample.groups.max() + 1, np.intp)
-    return np.arange(sample.n_rows), np.zeros(sample.n_rows, np.intp) if sample.strata is None else sample.strata
+def jackknife_units(sample: Sample) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return what each row is left out with, and the class of each of these units if it is a row.
+
+    It is the row's group, or the row itself. If there are many, some are left out together, drawn at random; of two
+    classes, as many of each as of the others.
+    """
+    m, strata = sample.n_rows, sample.strata
+    units: NDArray[np.integer] = np.arange(m) if sample.groups is None else sample.groups
+    n = int(units.max()) + 1
+    if n <= _MOST_UNITS:
+        codes = np.zeros(n, np.intp) if strata is None or sample.groups is not None else strata
+        return units, codes
+    order = np.random.RandomState(0).permutation(n)
+    if strata is not None:
+        class_of_unit = np.zeros(n, np.intp)
+        class_of_unit[units] = strata
+        order = order[np.argsort(class_of_unit[order], kind="stable")]
+    blocks = np.empty(n, np.intp)
+    blocks[order] = np.arange(n) % _MOST_UNITS
+    return blocks[units], np.zeros(_MOST_UNITS, np.intp)
+
+
+def between(direct: float, jackknife: float) -> float:
+    """Return the variance of an estimate, from that of its rows as given to models and that of the jackknife.
+
+    A row moves an estimate where it is compared, and where models are trained on it. Without signal both are alike: a
+    comparison is a sum over rows compared with rows trained on, the same for either role. Such a sum over pairs has
+    twice the variance that its rows show as compared ones, and the jackknife, which doubles each row's influence, has
+    twice as much again. With signal, models settle, and both are right. Their geometric mean is right at both ends.
+    """
+    return float(np.sqrt(direct * jackknife))
 
 
 def groups_of_queries(sample: Sample) -> NDArray[np.integer]:

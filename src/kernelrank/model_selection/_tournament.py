@@ -57,7 +57,7 @@ def tournament_roc(
     groups: ArrayLike | None = None,
     split_groups: bool = False,
     nested: bool = True,
-    interval: Literal["rows", "jackknife"] = "rows",
+    interval: Literal["rows", "jackknife"] | None = None,
     confidence: float = 0.95,
     params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -78,7 +78,7 @@ def tournament_roc(
     groups : array-like of shape (n_samples,), optional
     split_groups : bool, default=False
     nested : bool, default=True
-    interval : {"rows", "jackknife"}, default="rows"
+    interval : {"rows", "jackknife"}, default=None
     confidence : float, default=0.95
     params : dict, optional
     n_jobs : int, default=None

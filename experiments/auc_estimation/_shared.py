@@ -1,0 +1,116 @@
+"""What the parts share: data whose truth is known, repetitions on several processes, tables in Markdown."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.special import ndtr
+from threadpoolctl import threadpool_limits
+
+from kernelrank.exceptions import PooledEstimateWarning
+
+N_FEATURES = 10
+SHIFT = 0.5  # between the class means of a feature that carries signal
+ALPHA = 1.0  # of RankRLS: its penalty is half of the variance of a feature; for a sum over m rows, lambda = m / 2
+CHUNKS = 16  # of the repetitions of a setting, each with a generator of its own
+
+
+class Setting(NamedTuple):
+    """Rows that are drawn: how many, the share of positive ones, and the features that tell them apart."""
+
+    m: int
+    share: float
+    n_signal: int
+
+    @property
+    def n_positive(self) -> int:
+        return round(self.share * self.m)
+
+    @property
+    def delta(self) -> np.ndarray:
+        """Difference of the class means."""
+        return np.where(np.arange(N_FEATURES) < self.n_signal, SHIFT, 0.0)
+
+
+def draw(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw rows of unit covariance, the positive ones first."""
+    y = (np.arange(setting.m) < setting.n_positive).astype(float)
+    return rng.standard_normal((setting.m, N_FEATURES)) + np.outer(y, setting.delta), y
+
+
+def true_auc(weights: np.ndarray, setting: Setting) -> float:
+    """Area under the ROC curve of a linear model on all rows that could be drawn."""
+    # The difference of a positive and a negative row is normal, with mean delta and covariance 2 I.
+    return float(ndtr(weights @ setting.delta / np.sqrt(2 * weights @ weights)))
+
+
+processor_seconds: dict[str, float] = {}  # of all processes, by what was done
+Work = Callable[[Setting, np.random.Generator, int], np.ndarray]
+
+
+def repeat(work: Work, repetitions: Mapping[Setting, int], *, jobs: int) -> dict[Setting, np.ndarray]:
+    """Do the repetitions of all settings; `work` does some, and returns a line for each."""
+    tasks = [(setting, n, k) for setting, total in repetitions.items() for k, n in enumerate(_chunks(total)) if n]
+    tasks.sort(key=lambda task: -task[0].m)  # the longest first
+    pool = Parallel(jobs, return_as="generator", pre_dispatch="all", batch_size=1)
+    found: dict[Setting, list[np.ndarray]] = {setting: [] for setting in repetitions}
+    for done, (lines, seconds) in enumerate(pool(delayed(_work)(work, *task) for task in tasks)):
+        found[tasks[done][0]].append(lines)
+        processor_seconds[work.__name__] = processor_seconds.get(work.__name__, 0.0) + seconds
+        show_progress(f"{work.__name__}: {done + 1} of {len(tasks)}")
+    show_progress("")
+    return {setting: np.concatenate(lines) for setting, lines in found.items()}
+
+
+def _chunks(total: int) -> list[int]:
+    return [len(part) for part in np.array_split(np.arange(total), CHUNKS)]
+
+
+def _work(work: Work, setting: Setting, n: int, chunk: int) -> tuple[np.ndarray, float]:
+    rng = np.random.default_rng([setting.m, round(100 * setting.share), setting.n_signal, chunk])
+    began = time.process_time()
+    with threadpool_limits(limits=1), expecting_bias():  # the processes share the cores
+        lines = work(setting, rng, n)
+    return lines, time.process_time() - began
+
+
+@contextmanager
+def expecting_bias() -> Iterator[None]:
+    """Take no warnings of what is measured here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PooledEstimateWarning)
+        yield
+
+
+def scaled(n: int, scale: float) -> int:
+    """Return fewer repetitions for a quick run, two at least."""
+    return max(2, round(n * scale))
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of their mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, n_texts: int = 1) -> str:
+    """Align as Markdown: the first columns, which are texts, to the left, the others to the right."""
+    lines = [list(heading), *map(list, rows)]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * (width - (i >= n_texts)) + ":" * (i >= n_texts) for i, width in enumerate(widths)])
+    return "\n".join(
+        "| " + " | ".join(f"{cell:{'<' if i < n_texts else '>'}{widths[i]}}" for i, cell in enumerate(line)) + " |"
+        for line in lines
+    )
+
+
+def show_progress(text: str) -> None:
+    """Say what is under way, in one line, if somebody is watching; an empty text clears it."""
+    if sys.stderr.isatty():
+        print(f"\r{text:80}\r", end="", file=sys.stderr, flush=True)
