@@ -271,8 +271,8 @@ which folds of rows tear apart.
 
 FAST = """
 Leave-pair-out of 1,000 rows, 500 of them positive: all pairs in closed form by `estimate_auc`, with an interval from
-rows and with the jackknife, and the same pairs by refits, from a sample of 50 that is timed; its predictions are checked
-to be the same. The *factor* is that of refits to the closed form with an interval from rows. *Permutations*:
+rows and with the jackknife, and the same pairs by refits, from a sample of 50 that is timed; its predictions are
+checked to be the same. The *factor* is that of refits to the closed form with an interval from rows. *Permutations*:
 `permutation_test` by leave-pair-out with 1,000 permutations of 300 rows. One thread; best of three, permutations of
 two.
 """

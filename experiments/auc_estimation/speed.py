@@ -51,7 +51,7 @@ def time_pairs(model: RankRLS, n_refits: int) -> list[str]:
     np.testing.assert_allclose(refitted, clone(model).fit(X, y).leave_pair_out(sample), atol=1e-8)
     one = seconds(lambda: [refit(model, X, y, pair) for pair in sample]) / n_refits
     all_pairs = seconds(lambda: estimate_auc(model, X, y, interval="rows", verbose=0))
-    jackknife = seconds(lambda: estimate_auc(model, X, y, verbose=0), 1)
+    jackknife = seconds(lambda: estimate_auc(model, X, y, interval="jackknife", verbose=0), 1)
     factor = one * len(every) / all_pairs
     return [
         f"{len(every):,}",

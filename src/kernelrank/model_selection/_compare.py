@@ -108,7 +108,7 @@ def compare(
     Without queries, a row is in many pairs, and DeLong's test allows for that: by how the held-out comparisons differ
     between rows, or groups. It takes models as given, and does not see how much they vary with what they are trained
     on: its p-values are too small, unless models are good and rows are many. The jackknife sees that as well. It is
-    the default if all the estimators have closed forms.
+    the default if all the estimators have closed forms, for up to 500 rows.
 
     With queries, Wilcoxon's signed ranks test the differences between queries; with groups of queries, between the
     means of groups.

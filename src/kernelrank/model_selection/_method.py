@@ -36,6 +36,7 @@ _ROUNDING = 1e-12  # of scores: what differs by less is equal
 _BLOCK_ELEMENTS = 1 << 22
 _FEWEST_UNITS = 3  # of a class, for a jackknife
 _MOST_UNITS = 100
+_MOST_ROWS = 500  # that have a jackknife unasked: a hundred eigenvalue decompositions, for seconds
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,8 @@ class Method:
     def _wants_jackknife(self, counted: Counted, sample: Sample) -> bool:
         if self.interval is not None:
             return self.interval == "jackknife"
-        in_closed_form = self.pairwise and sample.queries is None and counted.n_fits == 1
-        return in_closed_form and bool(np.bincount(jackknife_units(sample)[1]).min() >= _FEWEST_UNITS)
+        cheap = self.pairwise and sample.queries is None and counted.n_fits == 1 and sample.n_rows <= _MOST_ROWS
+        return cheap and bool(np.bincount(jackknife_units(sample)[1]).min() >= _FEWEST_UNITS)
 
     def settle(self, estimator: Any, sample: Sample) -> Any:
         """Return the estimator to be held out with."""
