@@ -65,30 +65,30 @@ def scale_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float
     return weights / unit, unit
 
 
-def encode_queries(qid: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int32] | None, int]:
+def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tuple[NDArray[np.int32] | None, int]:
     """Return each row's query as a number 0, 1, ... (None for a single query) and how many there are.
 
-    Query ids may be anything hashable, in any order; they are numbered as they first appear.
+    Query ids may be anything hashable, in any order; they are numbered as they first appear. `name` is for errors.
     """
     if qid is None:
         return None, 1
     if np.ma.is_masked(qid):
-        raise ValueError("qid contains a missing value.")
+        raise ValueError(f"{name} contains a missing value.")
     ids = qid if isinstance(qid, np.ndarray) else as_id_array(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:
-        raise ValueError(f"qid must have one element a row, got an array of shape {ids.shape}.")
+        raise ValueError(f"{name} must have one element a row, got an array of shape {ids.shape}.")
     if len(ids) != n_rows:
-        raise ValueError(f"qid has {len(ids)} elements, but there are {n_rows} rows.")
+        raise ValueError(f"{name} has {len(ids)} elements, but there are {n_rows} rows.")
     if ids.dtype == np.int32 and _are_codes(ids):
         return np.ascontiguousarray(ids), int(ids.max()) + 1
     if ids.dtype.kind == "O":
-        return _encode_objects(ids)
+        return _encode_objects(ids, name)
     if ids.dtype.kind == "f" and not np.isfinite(ids).all():
-        raise ValueError("qid contains NaN or infinity.")
+        raise ValueError(f"{name} contains NaN or infinity.")
     if ids.dtype.kind in "mM" and np.isnat(ids).any():
-        raise ValueError("qid contains a missing value.")
+        raise ValueError(f"{name} contains a missing value.")
     # Rows that come grouped, as they mostly do, are few runs.
     starts = _run_starts(ids)
     codes_of_runs, n_queries = _number(ids[starts])
@@ -139,9 +139,9 @@ def as_id_array(qid: ArrayLike) -> NDArray[Any]:
     return objects
 
 
-def _encode_objects(ids: NDArray[np.object_]) -> tuple[NDArray[np.int32], int]:
+def _encode_objects(ids: NDArray[np.object_], name: str) -> tuple[NDArray[np.int32], int]:
     starts = _run_starts(ids)
-    codes, n_queries = _encode_one_by_one(ids[starts])
+    codes, n_queries = _encode_one_by_one(ids[starts], name)
     return np.repeat(codes, np.diff(np.append(starts, len(ids)))), n_queries
 
 
@@ -154,16 +154,16 @@ def _run_starts(ids: NDArray[Any]) -> NDArray[np.intp]:
         return np.arange(len(ids))
 
 
-def _encode_one_by_one(ids: NDArray[np.object_]) -> tuple[NDArray[np.int32], int]:
+def _encode_one_by_one(ids: NDArray[np.object_], name: str) -> tuple[NDArray[np.int32], int]:
     numbers: dict[Any, int] = {}
     codes = np.empty(len(ids), dtype=np.int32)
     for row, each in enumerate(ids):
         if _is_missing(each):
-            raise ValueError("qid contains a missing value.")
+            raise ValueError(f"{name} contains a missing value.")
         try:
             codes[row] = numbers.setdefault(each, len(numbers))
         except TypeError:
-            raise ValueError(f"qid must have one element a row, each of them hashable, got {each!r}.") from None
+            raise ValueError(f"{name} must have one element a row, each of them hashable, got {each!r}.") from None
     return codes, len(numbers)
 
 

@@ -5,6 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 __all__ = [
     "ConvergenceWarning",
     "DataFormatError",
+    "FewPermutationsWarning",
     "IdenticalRowsWarning",
     "MissingQueryWarning",
     "ModelFormatError",
@@ -29,6 +30,10 @@ class DataFormatError(ValueError):
 
 class ModelFormatError(ValueError):
     """A file holds no model that can be read: it is of another kind, damaged, or newer than this version."""
+
+
+class FewPermutationsWarning(UserWarning):
+    """Utilities can be exchanged in so few ways that no permutation test finds anything."""
 
 
 class IdenticalRowsWarning(UserWarning):

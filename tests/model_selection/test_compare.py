@@ -5,9 +5,9 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import wilcoxon
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold
 
 from kernelrank import RLS, RankRLS
-from kernelrank.kernels import Linear
 from kernelrank.model_selection import compare, estimate_auc, estimate_concordance
 
 
@@ -77,7 +77,8 @@ def test_jackknife(data):
     differences = np.subtract(*without)
     variance = 23 / 24 * ((differences - differences.mean()) ** 2).sum()
     u = np.subtract(*(estimate_concordance(model, X, y).influence for model in models))
-    deviation = np.sqrt(np.sqrt(variance * 24 / 23 * (u**2).sum()))
+    direct = 24 / 23 * (u**2).sum()
+    deviation = np.sqrt(np.sqrt(direct * max(direct, variance)))
     [each] = found.differences
     assert each.pvalue == pytest.approx(2 * ndtr(-abs(each.difference) / deviation))
     assert found.method == "DeLong, with the jackknife"
@@ -90,22 +91,21 @@ def test_equal_models_are_rarely_found_different():
     y, found = np.repeat([0.0, 1.0], 12), {"rows": [], "jackknife": []}
     for _ in range(100):
         X = rng.normal(size=(24, 8))
-        models = [RankRLS(1.0, kernel=Half(0)), RankRLS(1.0, kernel=Half(4))]
+        models = [RankRLS(1.0, kernel=first_half), RankRLS(1.0, kernel=second_half)]
         for interval, pvalues in found.items():
             pvalues.append(compare(models, X, y, interval=interval, verbose=0).differences[0].pvalue)
     assert np.mean(np.array(found["jackknife"]) < 0.05) <= 0.1
     assert np.mean(np.array(found["rows"]) < 0.05) > 0.1
 
 
-class Half(Linear):
-    """Sees four of the features."""
+def first_half(X, Y):
+    """Inner products of four of the features."""
+    return X[:, :4] @ Y[:, :4].T
 
-    def __init__(self, first=0):
-        self.first = first
 
-    def __call__(self, X, Y=None):
-        part = slice(self.first, self.first + 4)
-        return super().__call__(X[:, part], None if Y is None else Y[:, part])
+def second_half(X, Y):
+    """Inner products of the others."""
+    return X[:, 4:] @ Y[:, 4:].T
 
 
 def test_better_models_are_found_better(rng):
@@ -124,6 +124,37 @@ class PoorModel(LogisticRegression):
 
     def decision_function(self, X):
         return super().decision_function(X[:, 3:])
+
+
+@pytest.mark.parametrize("options", [{"random_state": None}, {"random_state": np.random.RandomState(1)}], ids=str)
+def test_folds_are_the_same_for_all(data, options):
+    X, y = data
+    for cv in (4, KFold(4, shuffle=True), (split for split in KFold(4).split(X))):
+        [found] = compare([RankRLS(), RankRLS()], X, y, strategy="averaged", cv=cv, **options).differences
+        assert (found.difference, found.pvalue) == (0, 1)
+
+
+def test_groups_of_unequal_sizes(rng):
+    X, qid = rng.normal(size=(60, 3)), np.repeat(np.arange(12), 5)
+    y, groups = X[:, 0] + rng.normal(size=60), np.minimum(qid, 5)
+    found = compare([RankRLS(1e-3), RankRLS(1e2)], X, y, qid=qid, groups=groups)
+    for model, estimate, (low, high) in zip(
+        [RankRLS(1e-3), RankRLS(1e2)], found.estimates, found.intervals, strict=True
+    ):
+        values = estimate_concordance(model, X, y, qid=qid, groups=groups).values
+        means = [values[groups[::5] == g].mean() for g in range(6)]
+        assert estimate == pytest.approx(np.mean(means))
+        assert (low + high) / 2 == pytest.approx(estimate) or high == 1
+
+
+def test_groups_of_rows_count_in_the_variance(rng):
+    X, y = rng.normal(size=(20, 3)), np.tile([0.0, 1.0], 10)
+    models = [RankRLS(1e-3), RankRLS(10.0)]
+    alone = compare(models, X, y, interval="rows").differences[0]
+    X, y, groups = np.repeat(X, 3, axis=0), np.repeat(y, 3), np.repeat(np.arange(20), 3)
+    found = compare(models, X, y, groups=groups, interval="rows").differences[0]
+    assert found.difference == pytest.approx(alone.difference)
+    assert found.pvalue == pytest.approx(alone.pvalue)
 
 
 def test_bad_calls(data):

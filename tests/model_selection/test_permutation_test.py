@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold
 
 from kernelrank import RLS, RankRLS, RankRLSCV
-from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.exceptions import FewPermutationsWarning, NoComparablePairsError
 from kernelrank.model_selection import estimate_auc, estimate_concordance, permutation_test
 from kernelrank.model_selection._permutations import Exchanges
 
@@ -118,6 +118,51 @@ def test_any_estimator_and_kind_of_classes(rng):
         permutation_test(RankRLS(), X, y, n_permutations=0)
     with pytest.raises(NoComparablePairsError):
         permutation_test(RankRLS(), X, np.ones(20))
+
+
+def test_a_choice_made_once_is_made_by_the_permuted_utilities(rng):
+    X = rng.normal(size=(14, 2))
+    y = X[:, 0] + rng.normal(size=14)
+    estimator = RankRLSCV(alphas=[1e-3, 1.0, 1e3])
+    found = permutation_test(estimator, X, y, nested=False, n_permutations=8, random_state=5)
+    draw = np.random.RandomState(5)
+    for value in found.permuted:
+        permuted = y[Exchanges(y).draw(draw)]
+        assert value == pytest.approx(estimate_concordance(estimator, X, permuted, nested=False).estimate)
+
+
+def test_the_same_whatever_the_processes(rng):
+    X = rng.normal(size=(20, 2))
+    y = X[:, 0] + rng.normal(size=20)
+    runs = [
+        permutation_test(
+            Ridge(),
+            X,
+            y,
+            strategy="averaged",
+            cv=cv(),
+            n_permutations=6,
+            random_state=np.random.RandomState(7),
+            n_jobs=n_jobs,
+        ).permuted
+        for cv in (lambda: 4, lambda: KFold(4, shuffle=True, random_state=np.random.RandomState(1)))
+        for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    np.testing.assert_array_equal(runs[2], runs[3])
+
+
+def test_too_few_ways_to_exchange(rng):
+    X, groups = rng.normal(size=(20, 2)), np.repeat(np.arange(10), 2)
+    y = np.repeat(np.tile([0, 1], 5), 2)
+    assert permutation_test(RankRLS(), X, y, groups=groups).exchanged == "whole groups"
+    y[0] = 1  # of all groups, one can exchange anything
+    with pytest.warns(FewPermutationsWarning, match="2 ways to exchange y between rows inside groups"):
+        found = permutation_test(RankRLS(), X, y, groups=groups)
+    assert "2 permutations of rows inside groups" in str(found)
+    for estimator in (RankRLS(), Ridge()):
+        with pytest.raises(ValueError, match="two rows of each class"):
+            permutation_test(estimator, X, np.arange(20) == 3)
 
 
 def test_p_values_of_nothing_are_uniform():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut, cross_val_score
 
 from kernelrank import RankRLS
@@ -50,6 +50,9 @@ def test_scikit_learn_takes_them(rng):
     scoring = make_ranking_scorer("auc")
     found = cross_val_score(Ridge(), X, y, cv=LeavePairOut(), scoring=scoring)
     assert found.mean() == pytest.approx(estimate_auc(Ridge(), X, y).estimate)
+    labels = np.where(y == 1, "b", "a")
+    again = cross_val_score(LogisticRegression(), X, labels, cv=LeavePairOut(), scoring="roc_auc")
+    assert again.mean() == pytest.approx(estimate_auc(LogisticRegression(), X, labels).estimate)
     search = GridSearchCV(RankRLS(), {"alpha": [0.1, 10.0]}, cv=LeavePairOut(), scoring=scoring).fit(X, y)
     expected = [RankRLS(alpha).fit(X, y).leave_pair_out_concordance() for alpha in (0.1, 10.0)]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)

@@ -56,7 +56,7 @@ def make_folds(
             if len(torn):
                 row = int(np.flatnonzero(queries == torn[0])[0])
                 raise ValueError(
-                    f"Fold {number} trains and tests on rows of the same query, that of row {row}. Use"
+                    f"Fold {number} trains and tests on rows of the same query or group, that of row {row}. Use"
                     " sklearn.model_selection.GroupKFold, or a number of folds."
                 )
     return folds

@@ -16,11 +16,20 @@ _INNER_FOLDS = 10
 
 def settle(estimator: Any, sample: Sample, *, nested: bool, pairs: bool) -> Any:
     """Return the estimator to be held out with: one that still chooses if `nested`, one that has chosen if not."""
-    if nested:
-        if pairs and isinstance(estimator, RankRLSCV) and estimator.cv is None and sample.n_rows > _ROWS_IN_INNER_PAIRS:
-            return clone(estimator).set_params(cv=_INNER_FOLDS)
-        return estimator
-    model = clone(estimator).fit(sample.X, sample.y, **sample.params)
+    if not nested:
+        return _chosen(clone(estimator).fit(sample.X, sample.y, **sample.params))
+    last = estimator
+    while hasattr(last, "steps"):
+        last = last.steps[-1][1]
+    if pairs and isinstance(last, RankRLSCV) and last.cv is None and sample.n_rows > _ROWS_IN_INNER_PAIRS:
+        return _replace_last(estimator, clone(last).set_params(cv=_INNER_FOLDS))
+    return estimator
+
+
+def _chosen(model: Any) -> Any:
+    """Return an estimator that has what a fitted one has chosen, and chooses no more."""
+    if hasattr(model, "steps"):
+        return _replace_last(model, _chosen(model.steps[-1][1]))
     if hasattr(model, "best_estimator_"):
         return clone(model.best_estimator_)
     for chooser, plain in _PLAIN.items():
@@ -28,4 +37,16 @@ def settle(estimator: Any, sample: Sample, *, nested: bool, pairs: bool) -> Any:
             names, given = plain().get_params(deep=False), model.get_params(deep=False)
             chosen = {"alpha": model.alpha_, "kernel": getattr(model, "kernel_", model.kernel)}
             return plain(**{name: chosen.get(name, given.get(name, names[name])) for name in names})
-    return estimator
+    known = ", ".join(chooser.__name__ for chooser in _PLAIN)
+    raise ValueError(
+        f"nested=False is for what chooses parameters: {known}, a search of scikit-learn, or a pipeline that ends with"
+        f" one. {type(model).__name__} is none of these."
+    )
+
+
+def _replace_last(estimator: Any, last: Any) -> Any:
+    """Return an unfitted copy with another last step, if it is a pipeline; that step, if not."""
+    if not hasattr(estimator, "steps"):
+        return last
+    name, step = estimator.steps[-1]
+    return clone(estimator).set_params(**{name: _replace_last(step, last)})

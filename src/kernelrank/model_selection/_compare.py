@@ -67,7 +67,7 @@ def compare(
     confidence: float = 0.95,
     params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
-    random_state: int | None = 0,
+    random_state: int | np.random.RandomState | None = 0,
     verbose: int = 1,
 ) -> Comparison:
     """Compare the concordance of estimators on new rows, by the same held-out rows, with tests of the differences.
@@ -88,7 +88,7 @@ def compare(
     confidence : float, default=0.95
     params : dict, optional
     n_jobs : int, default=None
-    random_state : int or None, default=0
+    random_state : int, RandomState instance or None, default=0
         The folds are the same for all.
     verbose : int, default=1
         As in :func:`estimate_concordance`.
@@ -111,7 +111,7 @@ def compare(
     the default if all the estimators have closed forms, for up to 500 rows.
 
     With queries, Wilcoxon's signed ranks test the differences between queries; with groups of queries, between the
-    means of groups.
+    means of groups, and estimates are then means over groups as well.
 
     Examples
     --------
@@ -122,29 +122,34 @@ def compare(
     >>> models = {"linear": RankRLS(1e-3), "gaussian": RankRLS(0.1, kernel="gaussian"), "blind": RLS(1e6)}
     >>> print(compare(models, X[:100], y[:100]))
     scorer    concordance      95% interval
-    linear         0.7145  0.6553 to 0.7672
-    gaussian       0.6772  0.6142 to 0.7343
+    linear         0.7145  0.6509 to 0.7707
+    gaussian       0.6772  0.6026 to 0.7437
     blind          0.6595  0.6012 to 0.7133
     <BLANKLINE>
     scorers            difference       95% interval        p  corrected p
-    linear - gaussian      0.0374   0.0111 to 0.0637   0.0053       0.0159
-    linear - blind         0.0551   0.0155 to 0.0947  0.00644       0.0159
-    gaussian - blind       0.0177  -0.0246 to 0.0600    0.413        0.413
+    linear - gaussian      0.0374   0.0033 to 0.0715   0.0318       0.0636
+    linear - blind         0.0551   0.0155 to 0.0947  0.00644       0.0193
+    gaussian - blind       0.0177  -0.0295 to 0.0648    0.462        0.462
     <BLANKLINE>
-    Test: DeLong. Correction: Holm.
+    Test: DeLong, with the jackknife. Correction: Holm.
     """
     named: dict[Hashable, Any] = dict(estimators if isinstance(estimators, Mapping) else enumerate(estimators))
     if len(named) < 2:
         raise ValueError(f"A comparison takes two estimators at least, got {len(named)}.")
     classes = np.asarray(y).dtype.kind not in "fiu"
-    found = []
-    for each in named.values():
-        sample = check_sample(each, X, y, qid, groups, params, split_groups=split_groups, classes=classes)
-        method = Method.make(
-            sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
-        )
-        found.append(method.estimate(each, sample))
+    samples = [
+        check_sample(each, X, y, qid, groups, params, split_groups=split_groups, classes=classes)
+        for each in named.values()
+    ]
+    sample = samples[0]
+    method = Method.make(
+        sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
+    )
+    folds = method.folds(sample)  # the same for all
+    found = [method.estimate(each, mine, folds) for each, mine in zip(named.values(), samples, strict=True)]
     comparison = _compare_samples(tuple(named), found, sample, confidence)
+    if sample.queries is not None and groups is not None:
+        return comparison  # of means of groups
     return replace(comparison, intervals=tuple(estimate.interval for estimate, _ in found))
 
 
@@ -155,7 +160,7 @@ def _compare_samples(
     confidence: float,
 ) -> Comparison:
     if sample.queries is None or found[0][0].values is None:
-        rows = RowSample(found[0][1].pairs, sample.strata, sample.groups)
+        rows = RowSample(found[0][1].pairs, sample.strata, sample.units)
         values = [
             np.append(counted.wins, estimate.jackknife) for estimate, counted in found if estimate.jackknife is not None
         ]

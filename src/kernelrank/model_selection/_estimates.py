@@ -123,9 +123,9 @@ def estimate_concordance(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> found = estimate_concordance(RankRLS(alpha=1e-3), X[:100], y[:100])
     >>> print(found)
-    0.715 (95% interval 0.655 to 0.767, leave-pair-out)
+    0.715 (95% interval 0.651 to 0.771, leave-pair-out)
     >>> found.n_pairs, found.n_fits
-    (4922, 1)
+    (4922, 101)
     """
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=False)
     method = Method.make(
@@ -196,7 +196,7 @@ def estimate_auc(
     >>> print(found)
     0.861 (95% interval 0.726 to 0.935, leave-pair-out)
     >>> found.n_pairs, found.n_fits
-    (611, 1)
+    (611, 61)
     """
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=True)
     method = Method.make(

@@ -108,16 +108,19 @@ def hold_out(
 
 
 def scores_of(model: Any, X: Any) -> Array:
-    """Return one score a row: of the decision function, the probability of the last class, or the prediction."""
+    """Return one score a row: of the decision function, the probability of the second class, or the prediction."""
     if hasattr(model, "decision_function"):
         scores = model.decision_function(X)
     elif hasattr(model, "predict_proba"):
-        scores = model.predict_proba(X)[:, -1]
+        scores = model.predict_proba(X)
+        scores = scores[:, 1] if np.ndim(scores) == 2 and np.shape(scores)[1] == 2 else scores
     else:
         scores = model.predict(X)
     scores = np.asarray(to_host(scores), dtype=np.float64)
     if scores.ndim != 1:
         raise ValueError(f"The estimator must give one score a row, got an array of shape {scores.shape}.")
+    if not np.isfinite(scores).all():
+        raise ValueError("The estimator gives scores that are NaN or infinite.")
     return scores
 
 

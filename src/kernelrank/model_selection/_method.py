@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import tee
 from numbers import Integral
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
+from sklearn.utils import check_random_state
 
 from kernelrank._arrays import slices
 from kernelrank._memory import require_memory
@@ -21,7 +23,7 @@ from kernelrank.metrics import concordance_index
 from kernelrank.metrics._influence import RowCounts, check_confidence, influences, variance
 from kernelrank.metrics._influence import interval as interval_of
 from kernelrank.model_selection._choices import settle
-from kernelrank.model_selection._held_out import hold_out
+from kernelrank.model_selection._held_out import Refits, hold_out
 from kernelrank.model_selection._parallel import run
 from kernelrank.model_selection._rows import Rows, Sample, stratified_folds, warn_of_identical_rows
 from kernelrank.pairs import UtilityPairs
@@ -83,7 +85,8 @@ class Estimate:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"{self.estimate:.3f} ({self.confidence:.0%} interval {low:.3f} to {high:.3f}, {self.strategy})"
+        share = f"{100 * self.confidence:g}%"
+        return f"{self.estimate:.3f} ({share} interval {low:.3f} to {high:.3f}, {self.strategy})"
 
 
 class Counted(NamedTuple):
@@ -117,11 +120,27 @@ class Method:
     verbose: int
 
     @classmethod
-    def make(cls, sample: Sample, strategy: Strategy | None, cv: Any, *options: Any) -> Method:
+    def make(
+        cls,
+        sample: Sample,
+        strategy: Strategy | None,
+        cv: Any,
+        split_groups: bool,
+        nested: bool,
+        interval: str | None,
+        confidence: float,
+        n_jobs: int | None,
+        random_state: Any,
+        verbose: int,
+    ) -> Method:
         """Check parameters, and choose what is not given."""
         if strategy is None:
             strategy = "leave-pair-out" if sample.queries is None else "averaged"
-        method = cls(strategy, cv, *options)
+        if isinstance(cv, Iterator):
+            cv = list(cv)  # folds are asked for more than once
+        if not isinstance(random_state, Integral):
+            random_state = check_random_state(random_state).randint(2**31)  # and must be the same
+        method = cls(strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose)
         method._check(sample)
         return method
 
@@ -151,8 +170,8 @@ class Method:
         """Whether pairs are held out."""
         return self.strategy in ("leave-pair-out", "tournament")
 
-    def estimate(self, estimator: Any, sample: Sample) -> tuple[Estimate, Counted]:
-        """Make the estimate, and say what it was made of."""
+    def estimate(self, estimator: Any, sample: Sample, folds: list[Rows] | None = None) -> tuple[Estimate, Counted]:
+        """Make the estimate, and say what it was made of; folds may be given."""
         if self.strategy == "pooled":
             warnings.warn(
                 "Pooling compares scores of different models, and is pessimistic: the less there is to be learnt, and"
@@ -160,14 +179,14 @@ class Method:
                 PooledEstimateWarning,
                 stacklevel=3,
             )
-        folds = self.folds(sample)
+        folds = self.folds(sample) if folds is None else folds
         warn_of_identical_rows(sample.X, _held_out_together(sample, folds), stacklevel=3)
         settled = self.settle(estimator, sample)
-        counted = self._count(settled, sample, folds)
+        counted = self.count(settled, sample, folds)
         if counted.values is None:
             value, influence = influences(counted.wins, counted.pairs)
             n_pairs = round(counted.pairs.sum() / 2)
-            units: NDArray[Any] | None = sample.groups
+            units: NDArray[Any] | None = sample.units
             strata = sample.strata
         else:
             known = ~np.isnan(counted.values)
@@ -206,11 +225,8 @@ class Method:
         """Return the estimator to be held out with."""
         return settle(estimator, sample, nested=self.nested, pairs=self.pairwise)
 
-    def count(self, estimator: Any, sample: Sample) -> Counted:
+    def count(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
         """Compare the held-out rows."""
-        return self._count(estimator, sample, self.folds(sample))
-
-    def _count(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
         if self.strategy == "leave-pair-out":
             return self._leave_pair_out(estimator, sample)
         if self.strategy == "tournament":
@@ -246,14 +262,16 @@ class Method:
 
     def _order(self, estimator: Any, sample: Sample, every: bool) -> tuple[Order, int]:
         """Tell which row of each pair is the higher one when both, or their groups, are held out."""
-        m, strata = sample.n_rows, sample.strata
-        if strata is not None and np.bincount(strata).min() < 2:
-            raise ValueError(f"{self.strategy} takes two rows of each class at least: one is held out.")
+        m = sample.n_rows
+        self.require_rows(sample)
         alone = sample.groups is None and sample.queries is None
         held_out = hold_out(estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose, pairs=alone)
         found = held_out.order() if alone else None
         if found is not None:
             np.fill_diagonal(found, _NOT_COMPARED)
+            hopeless = _leaves_one_level(sample.utilities)
+            if hopeless is not None:
+                found[hopeless] = _NOT_COMPARED
             return found, held_out.n_fits
         require_memory(m * m, f"The order of all pairs, of shape {(m, m)},", 'Use folds: strategy="averaged".')
         order, n_folds = np.full((m, m), _NOT_COMPARED, np.int8), sum(1 for _ in sample.pairs_of_groups(every))
@@ -267,6 +285,11 @@ class Method:
                 signs = np.where(sample.comparable(a, b, every), signs, _NOT_COMPARED)
                 order[np.ix_(a, b)], order[np.ix_(b, a)] = signs, np.where(signs == _NOT_COMPARED, signs, -signs).T
         return order, held_out.n_fits
+
+    def require_rows(self, sample: Sample) -> None:
+        """Make sure that pairs can be held out."""
+        if self.pairwise and sample.strata is not None and np.bincount(sample.strata).min() < 2:
+            raise ValueError(f"{self.strategy} takes two rows of each class at least: one is held out.")
 
     def _averaged(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
         found, n_fits = self._predict(estimator, sample, folds)
@@ -357,7 +380,10 @@ class Method:
         return [fold.test for fold in folds]
 
     def _predict(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[list[Array | None], int]:
-        held_out = hold_out(estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose, pairs=False)
+        options = (estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose)
+        # Folds that split all queries have a closed form as well, which costs far more than refits.
+        torn = sample.queries is not None and sample.groups is None
+        held_out = Refits(*options) if torn else hold_out(*options, pairs=False)
         found = list(held_out.predict(folds, len(folds)))
         return found, held_out.n_fits
 
@@ -369,7 +395,7 @@ class Method:
             raise ValueError("The jackknife takes three independent rows, or groups of them, of each class at least.")
         method = replace(self, n_jobs=None, verbose=0)
         samples = (sample.take(estimator, np.flatnonzero(units != unit)) for unit in range(len(codes)))
-        arguments = ((estimator, rest) for rest in samples)
+        arguments = ((estimator, rest, method.folds(rest)) for rest in samples)
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
         found = list(run(method.count, arguments, len(codes), what="estimates of the jackknife", **options))
         estimates, scale = np.array([each.estimate for each in found]), (1 - 1 / sizes)[codes]
@@ -403,6 +429,16 @@ def _held_out_together(sample: Sample, folds: list[Rows]) -> NDArray[np.integer]
     return numbers
 
 
+def _leaves_one_level(utilities: Array) -> NDArray[np.bool_] | None:
+    """Tell without which pairs all other rows have the same utility, and there is nothing to learn from."""
+    levels, codes = np.unique(utilities, return_inverse=True)
+    if len(levels) > 3:  # two rows cannot take away more than two of them
+        return None
+    sizes, n = np.bincount(codes), len(levels)
+    left = sizes - np.eye(n, dtype=np.intp)[:, None, :] - np.eye(n, dtype=np.intp)[None, :, :]
+    return np.asarray(((left > 0).sum(axis=2) < 2)[np.ix_(codes, codes)])
+
+
 def _skipped(count: Any, what: str) -> tuple[str, ...]:
     return (f"{int(count)} {what}",) if count else ()
 
@@ -414,10 +450,10 @@ def jackknife_units(sample: Sample) -> tuple[NDArray[np.integer], NDArray[np.int
     classes, as many of each as of the others.
     """
     m, strata = sample.n_rows, sample.strata
-    units: NDArray[np.integer] = np.arange(m) if sample.groups is None else sample.groups
+    units: NDArray[np.integer] = np.arange(m) if sample.units is None else sample.units
     n = int(units.max()) + 1
     if n <= _MOST_UNITS:
-        codes = np.zeros(n, np.intp) if strata is None or sample.groups is not None else strata
+        codes = np.zeros(n, np.intp) if strata is None or sample.units is not None else strata
         return units, codes
     order = np.random.RandomState(0).permutation(n)
     if strata is not None:
@@ -435,18 +471,17 @@ def between(direct: float, jackknife: float) -> float:
     A row moves an estimate where it is compared, and where models are trained on it. Without signal both are alike: a
     comparison is a sum over rows compared with rows trained on, the same for either role. Such a sum over pairs has
     twice the variance that its rows show as compared ones, and the jackknife, which doubles each row's influence, has
-    twice as much again. With signal, models settle, and both are right. Their geometric mean is right at both ends.
+    twice as much again. With signal, models settle, and both are right. Their geometric mean is right at both ends; by
+    chance the jackknife may say less than the rows, which are then believed.
     """
-    return float(np.sqrt(direct * jackknife))
+    return float(np.sqrt(direct * max(direct, jackknife)))
 
 
 def groups_of_queries(sample: Sample) -> NDArray[np.integer]:
-    """Return the group of each query; itself, if its rows are in several or in none."""
+    """Return the group of each query."""
     assert sample.queries is not None
-    if sample.groups is None:
-        return np.arange(sample.queries.max() + 1)
     found = np.empty(sample.queries.max() + 1, np.intp)
-    found[sample.queries] = sample.groups
+    found[sample.queries] = sample.units
     return found
 
 

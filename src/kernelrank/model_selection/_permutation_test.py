@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
@@ -14,14 +15,16 @@ from sklearn.utils import check_random_state, check_scalar
 from kernelrank._arrays import to_host
 from kernelrank._validation import encode_queries
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
+from kernelrank.exceptions import FewPermutationsWarning
 from kernelrank.metrics import concordance_index
-from kernelrank.model_selection._method import Method, Strategy
+from kernelrank.model_selection._method import Counted, Method, Strategy
 from kernelrank.model_selection._parallel import run
 from kernelrank.model_selection._permutations import Exchanges
 from kernelrank.model_selection._rows import Rows, Sample, check_sample
 
 Array = NDArray[np.float64]
 
+_FEW = 20  # permutations, of which none can be significant at the usual level
 _ROUNDING = 1e-12
 _OUTPUTS = 256  # that are learnt together: their predictions stay small
 
@@ -42,6 +45,8 @@ class PermutationTest:
         Estimates of permuted utilities.
     exact : bool
         Whether these were all that differ, and not a random draw.
+    exchanged : {"rows", "rows inside queries", "rows inside groups", "whole groups"}
+        Between what utilities were exchanged.
     strategy : str
     n_fits : int
         Models that were trained.
@@ -52,12 +57,14 @@ class PermutationTest:
     std_error: float
     permuted: Array = field(repr=False)
     exact: bool
+    exchanged: str
     strategy: str
     n_fits: int
 
     def __str__(self) -> str:
         error = "exact" if self.exact else f"standard error {self.std_error:.2g}"
-        return f"{self.statistic:.3f}, p = {self.pvalue:.3g} ({error}, {len(self.permuted):,} permutations)"
+        what = "" if self.exchanged == "rows" else f" of {self.exchanged}"
+        return f"{self.statistic:.3f}, p = {self.pvalue:.3g} ({error}, {len(self.permuted):,} permutations{what})"
 
 
 def permutation_test(
@@ -113,6 +120,11 @@ def permutation_test(
     -------
     PermutationTest
 
+    Warns
+    -----
+    FewPermutationsWarning
+        If no p-value can be less than 0.05, since there are so few ways to exchange y.
+
     Notes
     -----
     For :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS`, permuted utilities are further outputs of the same
@@ -138,31 +150,44 @@ def permutation_test(
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=classes)
     method = Method.make(sample, strategy, cv, split_groups, nested, "rows", 0.95, n_jobs, random_state, verbose)
     rng: Any = check_random_state(random_state)
-    blocks, _ = encode_queries(groups, sample.n_rows)
+    blocks, _ = encode_queries(groups, sample.n_rows, "groups")
     exchanges = Exchanges(sample.utilities, sample.queries, blocks)
     exact = exchanges.n_distinct <= n_permutations
+    if exchanges.n_distinct < _FEW:
+        warnings.warn(
+            f"There are only {exchanges.n_distinct} ways to exchange y between {exchanges.what}: no p-value can be less"
+            f" than {1 / exchanges.n_distinct:.2g}.",
+            FewPermutationsWarning,
+            stacklevel=2,
+        )
     orders = list(exchanges.every()) if exact else [exchanges.draw(rng) for _ in range(n_permutations)]
-    settled = method.settle(estimator, sample)
-    found, n_fits = _estimates(method, settled, sample, [np.arange(sample.n_rows), *orders])
+    method.require_rows(sample)
+    found, n_fits = _estimates(method, estimator, sample, [np.arange(sample.n_rows), *orders])
     statistic, permuted = float(found[0]), found[1:]
     as_large = int(np.count_nonzero(permuted >= statistic - _ROUNDING))
     pvalue = as_large / len(permuted) if exact else (1 + as_large) / (1 + len(permuted))
     error = 0.0 if exact else float(np.sqrt(pvalue * (1 - pvalue) / len(permuted)))
-    return PermutationTest(statistic, pvalue, error, permuted, exact, method.strategy, n_fits)
+    return PermutationTest(statistic, pvalue, error, permuted, exact, exchanges.what, method.strategy, n_fits)
 
 
 def _estimates(method: Method, estimator: Any, sample: Sample, orders: list[Rows]) -> tuple[Array, int]:
     """Estimate for each order of the utilities, and count the fits."""
-    if isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV):
+    if method.nested and isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV):
         found = _together(method, estimator, sample, orders)
         if found is not None:
             return found, 1 + -(-len(orders) // _OUTPUTS)
-    each = replace(method, n_jobs=None, verbose=0)
+    one = replace(method, n_jobs=None, verbose=0)
     samples = (replace(sample, y=sample.y[rows], utilities=sample.utilities[rows]) for rows in orders)
-    arguments = ((estimator, other) for other in samples)
+    arguments = ((one, estimator, other, one.folds(other)) for other in samples)
     options: dict[str, Any] = {"n_jobs": method.n_jobs, "verbose": method.verbose}
-    counted = list(run(each.count, arguments, len(orders), what="estimates of permuted utilities", **options))
-    return np.array([one.estimate for one in counted]), sum(one.n_fits for one in counted)
+    counted = list(run(_settle_and_count, arguments, len(orders), what="estimates of permuted utilities", **options))
+    n_choices = 0 if method.nested else len(orders)
+    return np.array([each.estimate for each in counted]), n_choices + sum(each.n_fits for each in counted)
+
+
+def _settle_and_count(method: Method, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+    """Compare held-out rows; what is chosen once, is chosen by the utilities at hand."""
+    return method.count(method.settle(estimator, sample), sample, folds)
 
 
 def _together(method: Method, estimator: Any, sample: Sample, orders: list[Rows]) -> Array | None:
@@ -170,7 +195,7 @@ def _together(method: Method, estimator: Any, sample: Sample, orders: list[Rows]
     alone = sample.groups is None and sample.queries is None
     by_pairs = method.strategy == "leave-pair-out" and alone
     by_rows = method.cv is None and (method.strategy == "pooled" or sample.queries is not None)
-    if not (by_pairs or by_rows):
+    if not (by_pairs or by_rows) or (sample.strata is not None and np.bincount(sample.strata).min() < 2):
         return None
     shortcuts = clone(estimator).fit(sample.X, sample.utilities, **sample.params).shortcuts
     if not {"pairs" if by_pairs else "folds", "outputs"} <= shortcuts:

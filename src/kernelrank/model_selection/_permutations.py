@@ -34,15 +34,14 @@ class Exchanges:
     def __init__(
         self, y: Array, queries: NDArray[np.integer] | None = None, groups: NDArray[np.integer] | None = None
     ) -> None:
-        first = np.arange(len(y))
-        self._unit, blocks = first, queries if groups is None else groups
+        first = self._unit = np.arange(len(y))
+        blocks, self.what = queries, "rows" if queries is None else "rows inside queries"
         if groups is not None:
-            _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
-            if (y[first][unit] == y).all():  # a group is a unit
-                self._unit, blocks = unit, queries
-            else:
-                first = np.arange(len(y))
-                blocks = groups if queries is None else queries
+            _, of_group, unit = np.unique(groups, return_index=True, return_inverse=True)
+            if (y[of_group][unit] == y).all():
+                first, self._unit, self.what = of_group, unit, "whole groups"
+            elif queries is None:
+                blocks, self.what = groups, "rows inside groups"
         self._first, self._labels = first, np.unique(y, return_inverse=True)[1][first]
         codes = np.zeros(len(first), np.intp) if blocks is None else np.unique(blocks[first], return_inverse=True)[1]
         self._codes, self._blocks = codes, members(codes, int(codes.max(initial=-1)) + 1)
@@ -50,7 +49,7 @@ class Exchanges:
     @property
     def n_distinct(self) -> int:
         """Number of exchanges that differ in what a row gets, that of none among them."""
-        counts = (np.bincount(self._labels[block]).tolist() for block in self._blocks)
+        counts = (np.unique(self._labels[block], return_counts=True)[1].tolist() for block in self._blocks)
         return math.prod(math.factorial(sum(each)) // math.prod(map(math.factorial, each)) for each in counts)
 
     def draw(self, rng: np.random.RandomState) -> Rows:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
+from sklearn.base import is_classifier
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
@@ -42,6 +43,8 @@ class Sample:
         Rows of the same query are compared.
     groups : ndarray of int or None
         Rows of the same group are held out together.
+    units : ndarray of int or None
+        Rows of the same unit depend on each other: groups, also if these may be split.
     params : dict
         What `fit` gets besides.
     """
@@ -51,6 +54,7 @@ class Sample:
     utilities: NDArray[np.float64]
     queries: Codes | None
     groups: Codes | None
+    units: Codes | None
     params: dict[str, Any]
 
     @property
@@ -67,12 +71,12 @@ class Sample:
     def take(self, estimator: Any, rows: Rows) -> Sample:
         """Return some of the rows."""
         X, y = _safe_split(estimator, self.X, self.y, rows)
-        queries, groups = (
+        queries, groups, units = (
             None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.int32)
-            for codes in (self.queries, self.groups)
+            for codes in (self.queries, self.groups, self.units)
         )
         params = {name: _safe_indexing(values, rows) for name, values in self.params.items()}
-        return Sample(X, y, self.utilities[rows], queries, groups, params)
+        return Sample(X, y, self.utilities[rows], queries, groups, units, params)
 
     def comparable(self, rows: Rows, columns: Rows | slice, every: bool = False) -> NDArray[np.bool_]:
         """Tell which rows are compared with which; `every` means with equal utilities as well."""
@@ -110,8 +114,9 @@ def check_sample(
         X = X.tocsr()  # rows are taken from it
     targets = np.asarray(y)
     if classes and targets.ndim == 1 and targets.dtype.kind not in "fiu":
-        levels, codes = np.unique(targets, return_inverse=True)
-        utilities = codes.astype(np.float64)
+        utilities = as_utilities(targets)
+        levels = np.unique(utilities)
+        targets = targets if is_classifier(estimator) else utilities
     else:
         targets = utilities = check_vector(y, "y")
         levels = np.unique(utilities)
@@ -123,12 +128,24 @@ def check_sample(
     if len(levels) < 2:
         raise NoComparablePairsError("All values of y are equal: there is no pair to compare.")
     queries, _ = encode_queries(qid, m)
-    together = None if split_groups else rows_that_stay_together(groups, queries, m)
+    together = rows_that_stay_together(groups, queries, m)
     given = dict(params or {})
-    name = None if qid is None else _name_of_qid(estimator)
-    if name is not None:
-        given.setdefault(name, qid)
-    return Sample(X, targets, utilities, queries, together, given)
+    for name, values in given.items():
+        if np.ndim(values) == 0 or _num_samples(values) != m:
+            raise ValueError(f"params must have one element a row: {name!r} has not {m} of them.")
+    argument = None if qid is None else _name_of_qid(estimator)
+    if argument is not None:
+        given.setdefault(argument, qid)
+    return Sample(X, targets, utilities, queries, None if split_groups else together, together, given)
+
+
+def as_utilities(classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the numbers 0, 1, ... of classes of any kind, in their order."""
+    try:
+        codes = np.unique(classes, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError("The classes of y must be of one kind that has an order, and none may be missing.") from None
+    return codes.astype(np.float64)
 
 
 def _name_of_qid(estimator: Any) -> str | None:
@@ -160,7 +177,7 @@ def stratified_folds(
 
 def rows_that_stay_together(groups: ArrayLike | None, queries: Codes | None, n_rows: int) -> Codes | None:
     """Return the group of each row as a number; queries are groups, if no others are given."""
-    codes, _ = encode_queries(groups, n_rows)
+    codes, _ = encode_queries(groups, n_rows, "groups")
     if queries is None or codes is None:
         return queries if codes is None else codes
     if np.unique(np.stack((queries, codes)), axis=1).shape[1] > queries.max() + 1:

@@ -11,6 +11,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from kernelrank._validation import check_vector, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.model_selection._rows import as_utilities
 from kernelrank.pairs import UtilityPairs
 
 Rows = NDArray[np.intp]
@@ -167,6 +168,9 @@ class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
 def _check(y: ArrayLike | None, groups: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
     if y is None:
         raise ValueError("The utilities y are needed: they tell which rows can be compared.")
-    utilities = check_vector(y, "y")
-    queries, _ = encode_queries(groups, len(utilities))
+    classes = np.asarray(y)
+    if classes.ndim == 1 and classes.dtype.kind in "OUSb" and len(np.unique(utilities := as_utilities(classes))) <= 2:
+        classes = utilities
+    utilities = check_vector(classes, "y")
+    queries, _ = encode_queries(groups, len(utilities), "groups")
     return utilities, queries

@@ -130,11 +130,11 @@ class WithoutTies:
     def order(self, alpha: float) -> NDArray[np.int8]:
         """Return 1 where row i is predicted above row j with both held out, -1 below, and 0 where they are equal.
 
-        It is 0 for rows of one class without which nothing would be left to learn from.
+        It is 0 for rows without which nothing would be left to learn from.
         """
         found = np.zeros((len(self._y), len(self._y)), np.int8)
         for c in range(self.n_classes):
-            for d in [*self._others(c)[:1], *range(c + 1, self.n_classes)]:
+            for d in self._others(c):
                 for rows, first, second, rounding in self._blocks(c, d, alpha):
                     first -= second
                     signs = (first > rounding).astype(np.int8) - (first < -rounding)  # 0 for a row and itself: NaN
