@@ -71,7 +71,7 @@ def estimate_concordance(
         It is free, but too narrow unless models are good and rows are many: that other rows would have made other
         models, it does not see. "jackknife": also estimates without each row, group or query (without one of a hundred
         parts of them, if there are more), which see that. By default where it costs little: if pairs are held out in
-        closed form, of up to 500 rows and three of each class at least.
+        closed form, of up to 500 rows and three of each class at least, without groups.
     confidence : float, default=0.95
     params : dict, optional
         Further arguments of ``fit``, such as ``{"sample_weight": ...}``, an element a row. `qid` is passed to an

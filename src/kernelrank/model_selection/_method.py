@@ -218,7 +218,8 @@ class Method:
     def _wants_jackknife(self, counted: Counted, sample: Sample) -> bool:
         if self.interval is not None:
             return self.interval == "jackknife"
-        cheap = self.pairwise and sample.queries is None and counted.n_fits == 1 and sample.n_rows <= _MOST_ROWS
+        alone = sample.queries is None and sample.groups is None
+        cheap = self.pairwise and alone and counted.n_fits == 1 and sample.n_rows <= _MOST_ROWS
         return cheap and bool(np.bincount(jackknife_units(sample)[1]).min() >= _FEWEST_UNITS)
 
     def settle(self, estimator: Any, sample: Sample) -> Any:
