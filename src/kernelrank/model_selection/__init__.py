@@ -1,8 +1,8 @@
 """How well a model will do on new rows, and whether that can be chance."""
 
+from kernelrank.model_selection._certainty import Estimate
 from kernelrank.model_selection._compare import compare
 from kernelrank.model_selection._estimates import estimate_auc, estimate_concordance
-from kernelrank.model_selection._method import Estimate
 from kernelrank.model_selection._permutation_test import PermutationTest, permutation_test
 from kernelrank.model_selection._permutations import permuted_outputs
 from kernelrank.model_selection._splitters import LeavePairOut, LeaveQueryOut

@@ -11,16 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.metrics._comparison import Comparison, QuerySample, RowSample, compare_samples
 from kernelrank.metrics._influence import variance
-from kernelrank.model_selection._method import (
-    Counted,
-    Estimate,
-    Method,
-    Strategy,
-    between,
-    groups_of_queries,
-    jackknife_units,
-)
+from kernelrank.model_selection._certainty import Certainty, Estimate, between, groups_of_queries, jackknife_units
 from kernelrank.model_selection._rows import Sample, check_sample
+from kernelrank.model_selection._strategies import Counted, Method, Strategy
 
 Array = NDArray[np.float64]
 
@@ -136,17 +129,15 @@ def compare(
     named: dict[Hashable, Any] = dict(estimators if isinstance(estimators, Mapping) else enumerate(estimators))
     if len(named) < 2:
         raise ValueError(f"A comparison takes two estimators at least, got {len(named)}.")
-    classes = np.asarray(y).dtype.kind not in "fiu"
     samples = [
-        check_sample(each, X, y, qid, groups, params, split_groups=split_groups, classes=classes)
+        check_sample(each, X, y, qid, groups, params, split_groups=split_groups, classes=None)
         for each in named.values()
     ]
     sample = samples[0]
-    method = Method.make(
-        sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
-    )
-    folds = method.folds(sample)  # the same for all
-    found = [method.estimate(each, mine, folds) for each, mine in zip(named.values(), samples, strict=True)]
+    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
+    folds, found = method.folds(sample), []  # the same for all
+    for each, mine in zip(named.values(), samples, strict=True):
+        found.append(Certainty(interval, confidence).estimate(method, each, mine, folds))
     comparison = _compare_samples(tuple(named), found, sample, confidence)
     if sample.queries is not None and groups is not None:
         return comparison  # of means of groups

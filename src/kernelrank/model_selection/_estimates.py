@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.model_selection._method import Estimate, Method, Strategy
+from kernelrank.model_selection._certainty import Certainty, Estimate
 from kernelrank.model_selection._rows import check_sample
+from kernelrank.model_selection._strategies import Method, Strategy
 
 
 def estimate_concordance(
@@ -128,10 +129,8 @@ def estimate_concordance(
     (4922, 101)
     """
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=False)
-    method = Method.make(
-        sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
-    )
-    return method.estimate(estimator, sample)[0]
+    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
+    return Certainty(interval, confidence).estimate(method, estimator, sample)[0]
 
 
 def estimate_auc(
@@ -199,7 +198,5 @@ def estimate_auc(
     (611, 61)
     """
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=True)
-    method = Method.make(
-        sample, strategy, cv, split_groups, nested, interval, confidence, n_jobs, random_state, verbose
-    )
-    return method.estimate(estimator, sample)[0]
+    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
+    return Certainty(interval, confidence).estimate(method, estimator, sample)[0]

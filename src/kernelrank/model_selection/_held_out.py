@@ -100,11 +100,16 @@ def hold_out(
     estimator: Any, X: Any, y: NDArray[Any], params: dict[str, Any], n_jobs: int | None, verbose: int, pairs: bool
 ) -> HeldOut:
     """Return the hold-outs of an estimator, of pairs or of folds: its own, if it has some."""
-    if isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV):
+    if has_closed_forms(estimator):
         model = clone(estimator).fit(X, y, **params)
         if ("pairs" if pairs else "folds") in model.shortcuts:
             return ClosedForm(model, y)
     return Refits(estimator, X, y, params, n_jobs, verbose)
+
+
+def has_closed_forms(estimator: Any) -> bool:
+    """Tell whether held-out predictions may follow from one fit: what chooses, chooses anew for each."""
+    return isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV)
 
 
 def scores_of(model: Any, X: Any) -> Array:

@@ -14,13 +14,13 @@ from sklearn.utils import check_random_state, check_scalar
 
 from kernelrank._arrays import to_host
 from kernelrank._validation import encode_queries
-from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
 from kernelrank.exceptions import FewPermutationsWarning
 from kernelrank.metrics import concordance_index
-from kernelrank.model_selection._method import Counted, Method, Strategy
+from kernelrank.model_selection._held_out import has_closed_forms
 from kernelrank.model_selection._parallel import run
 from kernelrank.model_selection._permutations import Exchanges
 from kernelrank.model_selection._rows import Rows, Sample, check_sample
+from kernelrank.model_selection._strategies import Counted, Method, Strategy
 
 Array = NDArray[np.float64]
 
@@ -146,9 +146,8 @@ def permutation_test(
     0.757, p = 0.001 (standard error 0.001, 999 permutations)
     """
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
-    classes = np.asarray(y).dtype.kind not in "fiu"
-    sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=classes)
-    method = Method.make(sample, strategy, cv, split_groups, nested, "rows", 0.95, n_jobs, random_state, verbose)
+    sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=None)
+    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
     rng: Any = check_random_state(random_state)
     blocks, _ = encode_queries(groups, sample.n_rows, "groups")
     exchanges = Exchanges(sample.utilities, sample.queries, blocks)
@@ -172,7 +171,7 @@ def permutation_test(
 
 def _estimates(method: Method, estimator: Any, sample: Sample, orders: list[Rows]) -> tuple[Array, int]:
     """Estimate for each order of the utilities, and count the fits."""
-    if method.nested and isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV):
+    if method.nested and has_closed_forms(estimator):
         found = _together(method, estimator, sample, orders)
         if found is not None:
             return found, 1 + -(-len(orders) // _OUTPUTS)

@@ -106,13 +106,14 @@ def check_sample(
     params: dict[str, Any] | None,
     *,
     split_groups: bool,
-    classes: bool,
+    classes: bool | None,
 ) -> Sample:
-    """Check the rows; `classes` means that y must have two distinct values, of any kind."""
+    """Check the rows; `classes`: y must have two distinct values, of any kind; None: unless it has numbers."""
     X, qid = separate_qid(X, qid)
     if sp.issparse(X):
         X = X.tocsr()  # rows are taken from it
     targets = np.asarray(y)
+    classes = targets.dtype.kind not in "fiu" if classes is None else classes
     if classes and targets.ndim == 1 and targets.dtype.kind not in "fiu":
         utilities = as_utilities(targets)
         levels = np.unique(utilities)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_curve
 
-from kernelrank.model_selection._method import Method
+from kernelrank.model_selection._certainty import Certainty
 from kernelrank.model_selection._rows import check_sample
+from kernelrank.model_selection._strategies import Method
 
 Array = NDArray[np.float64]
 
@@ -112,9 +113,8 @@ def tournament_roc(
     >>> _ = RocCurveDisplay(fpr=curve.fpr, tpr=curve.tpr, roc_auc=curve.auc).plot()
     """
     sample = check_sample(estimator, X, y, None, groups, params, split_groups=split_groups, classes=True)
-    options = (split_groups, nested, interval, confidence, n_jobs, None, verbose)
-    method = Method.make(sample, "tournament", None, *options)
-    found, counted = method.estimate(estimator, sample)
+    method = Method.make(sample, "tournament", None, nested=nested, n_jobs=n_jobs, random_state=0, verbose=verbose)
+    found, counted = Certainty(interval, confidence).estimate(method, estimator, sample)
     assert counted.scores is not None
     fpr, tpr, thresholds = roc_curve(sample.utilities, counted.scores, pos_label=sample.utilities.max())
     return TournamentROC(
