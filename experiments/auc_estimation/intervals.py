@@ -11,9 +11,10 @@ from kernelrank import RankRLS
 BY_STRATEGY = (POOLED_ROWS, POOLED_FOLDS, AVERAGED_5, AVERAGED_10, LEAVE_PAIR_OUT, TOURNAMENT)
 JACKKNIFE = "leave-pair-out, jackknife"
 INTERVALS = (*BY_STRATEGY, JACKKNIFE)
-COUNTS = {30: 2_000, 100: 1_000, 300: 400, 1000: 150}  # data sets, by rows
+COUNTS = {30: 1_500, 100: 800, 300: 300, 1000: 100}  # data sets, by rows
 REPETITIONS = {Setting(m, 0.5, n): count for n in (0, 4) for m, count in COUNTS.items()}
-OF_JACKKNIFE = {Setting(m, 0.5, n): count for n in (0, 4) for m, count in ((30, 1_000), (100, 300), (300, 150))}
+COUNTS_OF_JACKKNIFE = {30: 500, 100: 200, 300: 100}
+OF_JACKKNIFE = {Setting(m, 0.5, n): count for n in (0, 4) for m, count in COUNTS_OF_JACKKNIFE.items()}
 
 Coverage = dict[str, tuple[float, float, float]]  # of the conditional and unconditional AUC, and the mean width
 
@@ -59,6 +60,19 @@ def run(scale: float, jobs: int, mean_aucs: dict[Setting, float]) -> dict[Settin
     for setting, lines in jackknife.items():
         found[setting] |= coverage(lines, (JACKKNIFE,), mean_aucs[setting])
     return found
+
+
+def errors() -> dict[str, str]:
+    """Say how sure the coverages are, by rows."""
+
+    def each(coverage: float, counts: dict[int, int]) -> str:
+        parts = [
+            f"{100 * np.sqrt(coverage * (1 - coverage) / n):.1f} % ({m:,} rows, {n:,} data sets)"
+            for m, n in counts.items()
+        ]
+        return ", ".join(parts)
+
+    return {"of_rows": each(0.9, COUNTS), "of_jackknife": each(0.96, COUNTS_OF_JACKKNIFE)}
 
 
 def coverage_table(found: dict[Setting, Coverage]) -> str:

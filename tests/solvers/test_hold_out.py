@@ -180,7 +180,7 @@ def test_the_alpha_of_the_refit_can_be_given(rng, form):
         lambda r, n: r.order(n(2)),
         lambda r, n: r.pairs(np.array([[3, 5]]), n(2)),
         lambda r, n: r.each_row(n(1)),
-        lambda r, n: r.predict(np.array([1, 2, 7]), n(3)),
+        lambda r, n: r.predict([np.array([1, 2, 7]), np.array([4, 0, 5])], n(3)),
     ):
         np.testing.assert_array_equal(call(usual, lambda n: ALPHA), call(given_alpha, lambda n: ALPHA * (1 - n / 12)))
 

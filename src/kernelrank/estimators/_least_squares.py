@@ -348,8 +348,7 @@ class LeastSquaresEstimator(Predictor):
         folds = [as_rows(fold, len(problem.y)) for fold in folds]
         if problem.queries is None:
             self._require_closed_form(problem, "hold_out")
-            ranking = solver.one_ranking
-            found = [ranking.predict(self._check_fold(rows, problem), alpha) for rows in folds]
+            found = solver.one_ranking.predict([_check_fold(rows, problem) for rows in folds], alpha)
         else:
             solver = self._orthonormal(problem)
             found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in folds]
@@ -366,12 +365,6 @@ class LeastSquaresEstimator(Predictor):
         if remaining == 0:
             raise ValueError("A fold must leave a query with a pair to learn from.")
         return solver.predict_without(rows, touched, alpha * remaining, rest, left)
-
-    def _check_fold(self, rows: NDArray[np.intp], problem: Problem) -> NDArray[np.intp]:
-        _check_once(rows)
-        if len(problem.y) - len(rows) < 2:
-            raise ValueError("A fold must leave two rows at least.")
-        return rows
 
     def _problem(self) -> Problem:
         check_is_fitted(self)
@@ -461,6 +454,13 @@ def check_targets(y: ArrayLike, m: int) -> tuple[NDArray[np.float64], bool]:
     return targets, single
 
 
+def _check_fold(rows: Rows, problem: Problem) -> Rows:
+    _check_once(rows)
+    if len(problem.y) - len(rows) < 2:
+        raise ValueError("A fold must leave two rows at least.")
+    return rows
+
+
 def _check_once(rows: Rows) -> None:
-    if len(np.unique(rows)) != len(rows):
+    if len(rows) > 1 and len(np.unique(rows)) != len(rows):
         raise ValueError("A fold has a row twice.")

@@ -16,7 +16,7 @@ Features that are made of basis rows are lost with these: see ``_held_out_basis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -86,29 +86,42 @@ class OneRanking:
         """Number of rows."""
         return int(self.y.shape[0])
 
-    def predict(self, rows: Rows, alpha: float) -> Array:
-        """Predict some rows, all of them held out."""
-        alpha = self._refit_alpha(alpha, len(rows))
-        if not self.complete and len(rows) > self.spectrum.values.shape[0]:
-            return take(self.y, rows) - self._solve_by_vectors(rows, alpha)
-        matrix, residuals, _ = self.equations(rows, alpha)
-        if len(rows):
-            residuals = array_namespace(residuals).linalg.solve(matrix, residuals)
-        return take(self.y, rows) - residuals
+    def predict(self, folds: Sequence[Rows], alpha: float) -> list[Array]:
+        """Predict the rows of each fold, held out together; folds of one size are solved at once."""
+        found: dict[int, Array] = {}
+        sizes, rank = np.array([len(rows) for rows in folds], dtype=np.intp), self.spectrum.values.shape[0]
+        for size in np.unique(sizes).tolist():
+            numbers, refit_alpha, few = np.flatnonzero(sizes == size), self._refit_alpha(alpha, size), size <= rank
+            alike = self.basis is None and (self.complete or few)
+            for some in slices(len(numbers), BLOCK_ELEMENTS // max(1, size * (size + rank)) if alike else 1):
+                rows = np.stack([folds[number] for number in numbers[some]])
+                errors = (self._solve_by_rows if self.complete or few else self._solve_by_vectors)(rows, refit_alpha)
+                predictions = _take_stacked(self.y, rows) - errors
+                found.update((int(number), predictions[k, ...]) for k, number in enumerate(numbers[some]))
+        return [found[number] for number in range(len(folds))]
 
     def equations(self, rows: Rows, alpha: float) -> tuple[Array, Array, Array]:
-        """Return I - A of some rows, their residuals, and products of y; at the alpha of the refit."""
-        vectors, residuals = take(self.spectrum.vectors, rows), self.residuals(alpha, rows)
-        matrix = (vectors * self._factors(alpha)) @ vectors.T + self._shift
+        """Return I - A of some rows, their residuals, and products of y; at the alpha of the refit.
+
+        Without a basis the rows may be of shape (n_folds, n): the equations of each fold.
+        """
+        vectors = _take_stacked(self.spectrum.vectors, rows)
+        xp, products = array_namespace(vectors), self._products(alpha)
+        residuals = xp.reshape(self.residuals(alpha, rows.ravel()), (*rows.shape, self.y.shape[1]))
+        matrix = (vectors * self._factors(alpha)) @ xp.matrix_transpose(vectors) + self._shift
         if not self.complete:
-            xp = array_namespace(matrix)
-            matrix = matrix + xp.eye(len(rows), dtype=xp.float64, device=device(matrix))
-        products = self._products(alpha)
-        lost = self._lost(rows, alpha)
+            matrix = matrix + xp.eye(rows.shape[-1], dtype=xp.float64, device=device(matrix))
+        lost = self._lost(rows.ravel(), alpha)
         if lost is not None:
             Y, along = vectors @ lost, lost.T @ self.along
-            matrix, residuals, products = matrix + Y @ Y.T, residuals + Y @ along, products + along.T @ along[:, 0]
+            matrix, residuals = matrix + Y @ xp.matrix_transpose(Y), residuals + Y @ along
+            products = products + along.T @ along[:, 0]
         return matrix, residuals, products
+
+    def _solve_by_rows(self, rows: Rows, alpha: float) -> Array:
+        """Find the residuals of folds of a few rows each."""
+        matrix, residuals, _ = self.equations(rows, alpha)
+        return array_namespace(residuals).linalg.solve(matrix, residuals) if rows.size else residuals
 
     def _lost(self, rows: Rows, alpha: float) -> Array | None:
         """Return G with ``Y = V G``, where ``Y Y'`` is lost of A with these rows; None if nothing is."""
@@ -116,8 +129,8 @@ class OneRanking:
         return None if self.basis is None or N is None else self.basis.lost(N, alpha).shrunk
 
     def _solve_by_vectors(self, rows: Rows, alpha: float) -> Array:
-        """Find the residuals of many rows, in the space of the few eigenvectors and the constants."""
-        residuals = self.residuals(alpha, rows)
+        """Find the residuals of one fold of many rows, in the space of the few eigenvectors and the constants."""
+        rows, residuals = rows[0], self.residuals(alpha, rows[0])
         xp, lost = array_namespace(residuals), self._lost(rows, alpha)
         constant = like(np.full((len(rows), 1), np.sqrt(-self._shift)), residuals)
         vectors = xp.concat([take(self.spectrum.vectors, rows), constant], axis=1)
@@ -131,7 +144,7 @@ class OneRanking:
 
         identity = xp.eye(factors.shape[0], dtype=xp.float64, device=device(residuals))
         inner = xp.linalg.solve(identity - shrink(vectors.T @ vectors), shrink(vectors.T @ residuals))
-        return residuals + vectors @ inner
+        return (residuals + vectors @ inner)[None, ...]
 
     def each_row(self, alpha: float) -> Array:
         """Predict every row, held out alone."""
@@ -324,3 +337,8 @@ class OneRanking:
     @cached_property
     def _centred(self) -> Array:
         return self.y - array_namespace(self.y).mean(self.y, axis=0)
+
+
+def _take_stacked(x: Array, rows: Rows) -> Array:
+    """Copy rows of a matrix, in the shape of their numbers."""
+    return array_namespace(x).reshape(take(x, rows.ravel()), (*rows.shape, x.shape[1]))
