@@ -6,6 +6,8 @@ from scipy.special import ndtr
 from scipy.stats import wilcoxon
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from kernelrank import RLS, RankRLS
 from kernelrank.model_selection import compare, estimate_auc, estimate_concordance
@@ -82,6 +84,7 @@ def test_jackknife(data):
     [each] = found.differences
     assert each.pvalue == pytest.approx(2 * ndtr(-abs(each.difference) / deviation))
     assert found.method == "DeLong, with the jackknife"
+    assert found.notes == ("Estimates: leave-pair-out, 50 fits.",)
     assert compare(models, X, y) == found
     assert compare([RankRLS(), Ridge()], X, y).method == "DeLong"  # where it would cost many fits
 
@@ -89,7 +92,7 @@ def test_jackknife(data):
 def test_equal_models_are_rarely_found_different():
     rng = np.random.default_rng(4)
     y, found = np.repeat([0.0, 1.0], 12), {"rows": [], "jackknife": []}
-    for _ in range(100):
+    for _ in range(60):
         X = rng.normal(size=(24, 8))
         models = [RankRLS(1.0, kernel=first_half), RankRLS(1.0, kernel=second_half)]
         for interval, pvalues in found.items():
@@ -161,5 +164,10 @@ def test_bad_calls(data):
     X, y = data
     with pytest.raises(ValueError, match="two estimators"):
         compare([RankRLS()], X, y)
+    for estimator in (RankRLS(), make_pipeline(StandardScaler(), RankRLS())):
+        with pytest.raises(TypeError, match="takes several estimators"):
+            compare(estimator, X, y)
+    with pytest.raises(TypeError, match="An estimator has a method fit"):
+        compare([("linear", RankRLS()), ("other", RLS())], X, y)
     with pytest.raises(ValueError, match="strategy"):
         compare([RankRLS(), RLS()], X, y, strategy="best")

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelrank import RLS, RankRLS, RankSVM
-from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
 from kernelrank.kernels import Gaussian
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection import FScoreClassifier, LeaveQueryOut
@@ -305,6 +305,31 @@ def test_sparse_rows_and_frames(rng):
             found = FScoreClassifier(estimator, cv=4).fit(frame, y)
             assert found.threshold_ == pytest.approx(with_queries.threshold_, rel=1e-6)
             np.testing.assert_array_equal(found.predict(frame), with_queries.predict(X))
+
+
+def test_pipelines_get_queries_and_weights(rng):
+    X, y = few_positives(rng, 120)
+    qid, weights = np.arange(120) // 8, rng.uniform(0.5, 2, 120)
+    pipeline = make_pipeline("passthrough", RankRLS(0.1))
+    for metadata in ({"qid": qid}, {"sample_weight": weights}):
+        found = FScoreClassifier(pipeline, cv=4).fit(X, y, **metadata)
+        expected = FScoreClassifier(RankRLS(0.1), cv=4).fit(X, y, **metadata)
+        assert found.threshold_ == pytest.approx(expected.threshold_, rel=1e-8)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(qid=qid)
+    found = FScoreClassifier(LogisticRegression(), cv=4).fit(frame, y)  # which takes no queries: they are groups
+    expected = FScoreClassifier(LogisticRegression(), cv=4).fit(X, y, groups=qid)
+    assert found.threshold_ == pytest.approx(expected.threshold_)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    np.testing.assert_array_equal(found.predict(frame), expected.predict(X))
+
+
+def test_identical_rows_in_different_folds(rng):
+    X, y = few_positives(rng, 60)
+    X, y, groups = np.repeat(X, 2, axis=0), np.repeat(y, 2), np.repeat(np.arange(60), 2)
+    with pytest.warns(IdenticalRowsWarning) as caught:
+        FScoreClassifier().fit(X, y)
+    assert caught[0].filename == __file__
+    FScoreClassifier().fit(X, y, groups=groups)
 
 
 def test_a_kernel_matrix(rng):

@@ -54,6 +54,26 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.predict(X)
 
 
+class WrappingClassifier(ThresholdClassifier):
+    """Thresholds on the scores of another model, whose features are its own; before it is fitted it has none."""
+
+    @property
+    def _wrapped(self) -> Any:
+        """The fitted model; an AttributeError if there is none."""
+        raise NotImplementedError
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features the model has seen."""
+        return int(self._wrapped.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Their names, if X had names that are all strings."""
+        names: NDArray[Any] = self._wrapped.feature_names_in_
+        return names
+
+
 def encode_classes(
     y: Any, n_rows: int, weights: Vector | None, classes: ArrayLike | None, name: str
 ) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_]]:

@@ -11,11 +11,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kernelrank._validation import check_weights
-from kernelrank.estimators._categories import ThresholdClassifier, encode_classes, fewest_errors
+from kernelrank.estimators._categories import WrappingClassifier, encode_classes, fewest_errors
 from kernelrank.estimators._rank_svm import RankSVM
 
 
-class RankingClassifier(MetaEstimatorMixin, ThresholdClassifier):  # type: ignore[misc]
+class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[misc]
     """Puts rows into ordered categories by thresholds on the scores of a ranker.
 
     The ranker learns the order of the categories; then thresholds are set between its scores of the training rows, so
@@ -120,15 +120,8 @@ class RankingClassifier(MetaEstimatorMixin, ThresholdClassifier):  # type: ignor
         return _scores(self.ranker_, X)
 
     @property
-    def n_features_in_(self) -> int:
-        """Number of features the ranker has seen."""
-        return int(_fitted(self, "n_features_in_").n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Their names, if X had names that are all strings."""
-        names: NDArray[Any] = _fitted(self, "feature_names_in_").feature_names_in_
-        return names
+    def _wrapped(self) -> Any:
+        return self.ranker_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -142,10 +135,3 @@ def _scores(ranker: Any, X: Any) -> NDArray[np.float64]:
     if scores.ndim != 1:
         raise ValueError(f"ranker must return one score a row, got an array of shape {scores.shape}.")
     return scores
-
-
-def _fitted(model: RankingClassifier, attribute: str) -> Any:
-    """Return the fitted ranker; without one there is no such attribute, as scikit-learn expects."""
-    if "ranker_" not in vars(model):
-        raise AttributeError(f"{type(model).__name__} has no {attribute} before it is fitted.")
-    return model.ranker_

@@ -65,10 +65,12 @@ class Comparison:
         Confidence interval of each.
     differences : tuple of ScorerDifference
         Each scorer against each of those after it; ``pandas.DataFrame(list(differences))`` makes a table of them.
-    method : {"DeLong", "Wilcoxon signed ranks"}
+    method : {"DeLong", "DeLong, with the jackknife", "Wilcoxon signed ranks"}
         The test.
     confidence : float
         Of the intervals.
+    notes : tuple of str
+        What estimates on new rows were made of, and what was left out of them.
     """
 
     names: tuple[Hashable, ...]
@@ -77,6 +79,7 @@ class Comparison:
     differences: tuple[ScorerDifference, ...]
     method: str
     confidence: float
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         heading = f"{100 * self.confidence:g}% interval"
@@ -101,6 +104,7 @@ class Comparison:
                 *_align([("scorers", "difference", heading, "p", "corrected p"), *pairs]),
                 "",
                 f"Test: {self.method}. Correction: Holm.",
+                *self.notes,
             ]
         )
 

@@ -14,7 +14,7 @@ from kernelrank.exceptions import PooledEstimateWarning
 from kernelrank.metrics._influence import check_confidence, influences, variance
 from kernelrank.metrics._influence import interval as interval_of
 from kernelrank.model_selection._parallel import run
-from kernelrank.model_selection._rows import Rows, Sample, warn_of_identical_rows
+from kernelrank.model_selection._rows import Rows, Sample, held_out_together, warn_of_identical_rows
 from kernelrank.model_selection._strategies import Counted, Method
 
 Array = NDArray[np.float64]
@@ -102,7 +102,7 @@ class Certainty:
                 stacklevel=3,
             )
         folds = method.folds(sample) if folds is None else folds
-        warn_of_identical_rows(sample.X, _held_out_together(sample, folds), stacklevel=3)
+        warn_of_identical_rows(sample.X, held_out_together(folds, sample.groups, sample.n_rows), stacklevel=3)
         settled = method.settle(estimator, sample)
         counted = method.count(settled, sample, folds)
         if counted.values is None:
@@ -148,27 +148,16 @@ class Certainty:
         self, value: float, spread: float, counted: Counted, sample: Sample, units: NDArray[Any] | None
     ) -> tuple[float, float]:
         """Return the ends of the interval."""
-        if counted.values is not None:
-            assert units is not None
-            return interval_of(value, spread, self.confidence, n_values=len(np.unique(units)))
         quantile = ndtri((1 + self.confidence) / 2)
+        n = _independent(units, sample.n_rows, None if counted.values is not None else sample.strata)
         if spread == 0 and value in (0.0, 1.0):
-            n = _independent(sample, units)
             end = float(n / (n + quantile**2))  # of as many successes without a failure, by Wilson
             return (end, 1.0) if value == 1 else (0.0, 1.0 - end)
+        if counted.values is not None:
+            return interval_of(value, spread, self.confidence, n_values=n)
         inside = np.clip(value, 0.5 / counted.pairs.sum(), 1 - 0.5 / counted.pairs.sum())
         half_width = quantile * np.sqrt(spread) / (inside * (1 - inside))
         return float(expit(logit(inside) - half_width)), float(expit(logit(inside) + half_width))
-
-
-def _held_out_together(sample: Sample, folds: list[Rows]) -> NDArray[np.integer]:
-    """Return a number of what is held out together; rows of several folds belong to the last of them."""
-    if not folds:
-        return np.arange(sample.n_rows) if sample.groups is None else sample.groups
-    numbers = np.full(sample.n_rows, -1)
-    for number, rows in enumerate(folds):
-        numbers[rows] = number
-    return numbers
 
 
 def _jackknife(method: Method, estimator: Any, sample: Sample) -> tuple[Array, int]:
@@ -236,9 +225,9 @@ def groups_of_queries(sample: Sample) -> NDArray[np.integer]:
     return found
 
 
-def _independent(sample: Sample, units: NDArray[Any] | None) -> int:
-    """Count the rows, or groups, of the rarer class; of all, if there are no two classes."""
-    units = np.arange(sample.n_rows) if units is None else units
-    if sample.strata is None:
+def _independent(units: NDArray[Any] | None, n_rows: int, strata: NDArray[np.intp] | None) -> int:
+    """Count the rows, or units of them, of the rarer class; of all, if there are no two classes."""
+    units = np.arange(n_rows) if units is None else units
+    if strata is None:
         return len(np.unique(units))
-    return min(len(np.unique(units[sample.strata == c])) for c in (0, 1))
+    return min(len(np.unique(units[strata == c])) for c in (0, 1))

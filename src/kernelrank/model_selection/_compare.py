@@ -125,7 +125,10 @@ def compare(
     gaussian - blind       0.0177  -0.0295 to 0.0648    0.462        0.462
     <BLANKLINE>
     Test: DeLong, with the jackknife. Correction: Holm.
+    Estimates: leave-pair-out, 303 fits.
     """
+    if hasattr(estimators, "fit"):
+        raise TypeError("compare takes several estimators: a list of them, or a mapping of their names to them.")
     named: dict[Hashable, Any] = dict(estimators if isinstance(estimators, Mapping) else enumerate(estimators))
     if len(named) < 2:
         raise ValueError(f"A comparison takes two estimators at least, got {len(named)}.")
@@ -139,6 +142,7 @@ def compare(
     for each, mine in zip(named.values(), samples, strict=True):
         found.append(Certainty(interval, confidence).estimate(method, each, mine, folds))
     comparison = _compare_samples(tuple(named), found, sample, confidence)
+    comparison = replace(comparison, notes=_notes(method, tuple(named), [estimate for estimate, _ in found]))
     if sample.queries is not None and groups is not None:
         return comparison  # of means of groups
     return replace(comparison, intervals=tuple(estimate.interval for estimate, _ in found))
@@ -160,6 +164,14 @@ def _compare_samples(
         return compare_samples(names, values, JackknifeSample(rows, jackknife_units(sample)[1]), confidence)
     means = [_means(estimate.values, groups_of_queries(sample)) for estimate, _ in found]
     return compare_samples(names, means, QuerySample(len(means[0])), confidence)
+
+
+def _notes(method: Method, names: tuple[Hashable, ...], estimates: list[Estimate]) -> tuple[str, ...]:
+    n_fits = sum(each.n_fits for each in estimates)
+    left_out = {
+        f"Skipped: {what} ({name})." for name, each in zip(names, estimates, strict=True) for what in each.skipped
+    }
+    return (f"Estimates: {method.strategy}, {n_fits:,} fits.", *sorted(left_out))
 
 
 def _means(values: Array | None, groups: NDArray[np.integer]) -> Array:

@@ -47,8 +47,8 @@ def estimate_concordance(
 
         - "leave-pair-out": every pair of rows with different utilities, compared by a model of all other rows. Next to
           unbiased, and of low variance; the default for one ranking.
-        - "averaged": rows of the same fold, compared by a model of the other folds. The default with queries: whole
-          queries are held out, and the estimate is the mean over them.
+        - "averaged": rows of the same fold, compared by a model of the other folds; the pairs of all folds count alike.
+          The default with queries: whole queries are held out, and the estimate is the mean over them.
         - "pooled": all rows, by the scores that models of the other folds give them. Scores of different models are
           not made to be compared: the estimate is pessimistic, and a warning says so.
         - "tournament": all rows, by the number of others that each of them beats when the two are held out. See
@@ -60,7 +60,8 @@ def estimate_concordance(
         Query of each row: only rows of the same query are compared, and they are held out together.
     groups : array-like of shape (n_samples,), optional
         Rows that depend on each other, such as samples of one patient: they are held out together. With
-        "leave-pair-out" all rows of both groups of a pair are.
+        "leave-pair-out" all rows of both groups of a pair are. A search of scikit-learn is told of them by
+        ``params={"groups": groups}``, for folds of its own that keep them together.
     split_groups : bool, default=False
         Train on rows of a query or group while others of it are tested on. What is learnt about the group then
         counts as skill: say it only if new rows will come from the same groups.
@@ -76,7 +77,7 @@ def estimate_concordance(
     confidence : float, default=0.95
     params : dict, optional
         Further arguments of ``fit``, such as ``{"sample_weight": ...}``, an element a row. `qid` is passed to an
-        estimator whose ``fit`` has an argument of that name.
+        estimator whose ``fit`` has an argument of that name; others, as regressors, learn without it.
     n_jobs : int, default=None
         Processes for refits; -1 means all cores.
     random_state : int, RandomState instance or None, default=0
@@ -107,11 +108,11 @@ def estimate_concordance(
     The number of fits is that of the pairs for "leave-pair-out", m (m - 1) / 2 for "tournament", else that of the
     folds; with closed forms one, and then "leave-pair-out" is O(m^3) or O(m^2 n), the same as a fit without.
 
-    The interval is normal in the logarithm of the odds, and so stays between 0 and 1. If all pairs are in the right
-    order, its lower end is that of as many successes without a failure as there are independent rows of the rarer
-    class. With the jackknife, its variance is the geometric mean of that of the rows and that of the jackknife: the
-    first counts the variation of models not at all, the second twice. How often it holds the true value was measured:
-    see the page "How should I estimate AUC?".
+    The interval is normal in the logarithm of the odds, and so stays between 0 and 1; with queries, it is Student's of
+    the mean over them. If all pairs are in the right order, its lower end is that of as many successes without a
+    failure as there are independent rows of the rarer class, or queries. With the jackknife, its variance is the
+    geometric mean of that of the rows and that of the jackknife: the first counts the variation of models not at all,
+    the second twice. How often it holds the true value was measured: see the page "How should I estimate AUC?".
 
     :class:`kernelrank.RankRLSCV` chooses by exact leave-pair-out inside of every held-out pair up to 150 rows, and by
     ten folds above, unless its `cv` says how.

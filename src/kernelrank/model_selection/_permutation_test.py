@@ -19,7 +19,7 @@ from kernelrank.metrics import concordance_index
 from kernelrank.model_selection._held_out import has_closed_forms
 from kernelrank.model_selection._parallel import run
 from kernelrank.model_selection._permutations import Exchanges
-from kernelrank.model_selection._rows import Rows, Sample, check_sample
+from kernelrank.model_selection._rows import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
 from kernelrank.model_selection._strategies import Counted, Method, Strategy
 
 Array = NDArray[np.float64]
@@ -122,6 +122,8 @@ def permutation_test(
 
     Warns
     -----
+    IdenticalRowsWarning
+        If rows are trained on that are identical with held-out ones: p-values are then too small.
     FewPermutationsWarning
         If no p-value can be less than 0.05, since there are so few ways to exchange y.
 
@@ -161,6 +163,8 @@ def permutation_test(
         )
     orders = list(exchanges.every()) if exact else [exchanges.draw(rng) for _ in range(n_permutations)]
     method.require_rows(sample)
+    together = held_out_together(method.folds(sample), sample.groups, sample.n_rows)
+    warn_of_identical_rows(sample.X, together, stacklevel=2)
     found, n_fits = _estimates(method, estimator, sample, [np.arange(sample.n_rows), *orders])
     statistic, permuted = float(found[0]), found[1:]
     as_large = int(np.count_nonzero(permuted >= statistic - _ROUNDING))

@@ -109,6 +109,8 @@ def check_sample(
     classes: bool | None,
 ) -> Sample:
     """Check the rows; `classes`: y must have two distinct values, of any kind; None: unless it has numbers."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(f"An estimator has a method fit, and is no class: got {estimator!r}.")
     X, qid = separate_qid(X, qid)
     if sp.issparse(X):
         X = X.tocsr()  # rows are taken from it
@@ -134,7 +136,7 @@ def check_sample(
     for name, values in given.items():
         if np.ndim(values) == 0 or _num_samples(values) != m:
             raise ValueError(f"params must have one element a row: {name!r} has not {m} of them.")
-    argument = None if qid is None else _name_of_qid(estimator)
+    argument = None if qid is None else fit_argument(estimator, "qid")
     if argument is not None:
         given.setdefault(argument, qid)
     return Sample(X, targets, utilities, queries, None if split_groups else together, together, given)
@@ -149,15 +151,15 @@ def as_utilities(classes: NDArray[Any]) -> NDArray[np.float64]:
     return codes.astype(np.float64)
 
 
-def _name_of_qid(estimator: Any) -> str | None:
-    """Return the argument of `fit` that queries are passed by, also through pipelines and searches, if there is one."""
-    if has_fit_parameter(estimator, "qid"):
-        return "qid"
+def fit_argument(estimator: Any, name: str) -> str | None:
+    """Return what an argument of `fit` is called, also of pipelines and searches that pass it on; None without one."""
+    if has_fit_parameter(estimator, name):
+        return name
     if hasattr(estimator, "steps"):
         step, last = estimator.steps[-1]
-        name = _name_of_qid(last)
-        return name if name is None or get_config()["enable_metadata_routing"] else f"{step}__{name}"
-    return _name_of_qid(estimator.estimator) if hasattr(estimator, "estimator") else None
+        inner = fit_argument(last, name)
+        return inner if inner is None or get_config()["enable_metadata_routing"] else f"{step}__{inner}"
+    return fit_argument(estimator.estimator, name) if hasattr(estimator, "estimator") else None
 
 
 def stratified_folds(
@@ -186,6 +188,16 @@ def rows_that_stay_together(groups: ArrayLike | None, queries: Codes | None, n_r
     return codes
 
 
+def held_out_together(folds: list[Rows], groups: Codes | None, n_rows: int) -> NDArray[np.integer]:
+    """Return a number of what is held out together; rows of several folds belong to the last of them."""
+    if not folds:
+        return np.arange(n_rows) if groups is None else groups
+    numbers = np.full(n_rows, -1)
+    for number, rows in enumerate(folds):
+        numbers[rows] = number
+    return numbers
+
+
 def warn_of_identical_rows(X: Any, together: NDArray[np.integer], stacklevel: int) -> None:
     """Warn if rows are the same, but not held out together."""
     codes = _identical(X)
@@ -205,7 +217,7 @@ def warn_of_identical_rows(X: Any, together: NDArray[np.integer], stacklevel: in
 
 
 def _identical(X: Any) -> NDArray[np.intp] | None:
-    """Return a number for each distinct row; None if they are not made of numbers."""
+    """Return a number for each distinct row; None if their elements cannot be compared."""
     if sp.issparse(X):
         X = X.tocsr().sorted_indices()
         X.sum_duplicates()
@@ -214,7 +226,9 @@ def _identical(X: Any) -> NDArray[np.intp] | None:
         keys = [hash(X.indices[a:b].tobytes() + X.data[a:b].tobytes()) for a, b in pairwise(ends)]
     else:
         X = np.asarray(to_host(X))
-        if X.dtype.kind not in "fiub" or X.ndim != 2:
+        X = X + X.dtype.type(0) if X.dtype.kind == "f" else X  # -0.0 is 0.0
+        try:
+            keys = [hash(row.tobytes() if X.dtype.kind != "O" else tuple(row)) for row in X.reshape(len(X), -1)]
+        except TypeError:
             return None
-        keys = [hash(row.tobytes()) for row in X + X.dtype.type(0)]  # -0.0 is 0.0
     return np.unique(keys, return_inverse=True)[1]

@@ -22,7 +22,8 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
 
     The predictions of both rows come from the same model, which has seen neither: whether they are in the right order
     is an estimate of the concordance with next to no bias, and for two classes of the area under the ROC curve [1]_.
-    Pairs with equal utilities tell nothing about the order, and are left out.
+    Pairs with equal utilities tell nothing about the order, and are left out. `groups` are queries, whose rows are
+    compared; rows that depend on each other are kept together by :func:`estimate_concordance`.
 
     Notes
     -----

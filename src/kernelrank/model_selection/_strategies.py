@@ -146,6 +146,7 @@ class Method:
         """Tell which row of each pair is the higher one when both, or their groups, are held out."""
         m = sample.n_rows
         self.require_rows(sample)
+        require_memory(m * m, f"The order of all pairs, of shape {(m, m)},", 'Use folds: strategy="averaged".')
         alone = sample.groups is None and sample.queries is None
         held_out = hold_out(estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose, pairs=alone)
         found = held_out.order() if alone else None
@@ -155,7 +156,6 @@ class Method:
             if hopeless is not None:
                 found[hopeless] = _NOT_COMPARED
             return found, held_out.n_fits
-        require_memory(m * m, f"The order of all pairs, of shape {(m, m)},", 'Use folds: strategy="averaged".')
         order, n_folds = np.full((m, m), _NOT_COMPARED, np.int8), sum(1 for _ in sample.pairs_of_groups(every))
         groups, ahead = tee(sample.pairs_of_groups(every))
         folds = (a if a is b else np.concatenate([a, b]) for a, b in ahead)
@@ -193,7 +193,7 @@ class Method:
         return Counted(wins, pairs, n_fits, skipped)
 
     def _pooled(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
-        scores, n_fits = self._scores(estimator, sample, folds)
+        scores, n_fits = self._scores(estimator, sample, folds, np.ones(sample.n_rows, dtype=bool))
         known = np.flatnonzero(~np.isnan(scores))
         wins, pairs = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
         if len(known) == 0:
@@ -207,7 +207,10 @@ class Method:
 
     def _by_query(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
         assert sample.queries is not None
-        scores, n_fits = self._scores(estimator, sample, folds)
+        n_pairs = np.zeros(sample.queries.max() + 1)
+        violations = UtilityPairs(sample.utilities, qid=sample.queries).count(np.zeros(sample.n_rows))
+        np.add.at(n_pairs, sample.queries, violations.c)
+        scores, n_fits = self._scores(estimator, sample, folds, n_pairs[sample.queries] > 0)
         unknown = np.unique(sample.queries[np.isnan(scores)])
         values = concordance_index(sample.utilities, np.nan_to_num(scores), qid=sample.queries, per_query=True)
         # Values come in the order of the queries' first rows.
@@ -225,15 +228,15 @@ class Method:
                 f"of {len(values)} queries, without which nothing is left to learn from",
             ),
         )
-        n_pairs = np.zeros(len(values))
-        violations = UtilityPairs(sample.utilities, qid=sample.queries).count(np.zeros(sample.n_rows))
-        np.add.at(n_pairs, sample.queries, violations.c)
         n_pairs[np.isnan(ranked)] = 0
         return Counted(n_pairs, n_pairs, n_fits, skipped, scores, ranked)
 
-    def _scores(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[Array, int]:
+    def _scores(
+        self, estimator: Any, sample: Sample, folds: list[Rows], compared: NDArray[np.bool_]
+    ) -> tuple[Array, int]:
         """Return the score of each row by a model that has not seen it, NaN if there is none."""
-        if not (np.bincount(np.concatenate(folds), minlength=sample.n_rows) == 1).all():
+        times = np.bincount(np.concatenate(folds), minlength=sample.n_rows)
+        if (times[compared] != 1).any() or (times > 1).any():
             raise ValueError("cv must hold out each row once.")
         found, n_fits = self._predict(estimator, sample, folds)
         scores = np.full(sample.n_rows, np.nan)

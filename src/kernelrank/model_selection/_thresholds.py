@@ -15,12 +15,18 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kernelrank._validation import check_weights, encode_queries, separate_qid
 from kernelrank.estimators import RankRLS
-from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
+from kernelrank.estimators._categories import WrappingClassifier, encode_classes
 from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection._held_out import hold_out, scores_of
-from kernelrank.model_selection._rows import rows_that_stay_together, stratified_folds
+from kernelrank.model_selection._rows import (
+    fit_argument,
+    held_out_together,
+    rows_that_stay_together,
+    stratified_folds,
+    warn_of_identical_rows,
+)
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -29,7 +35,7 @@ Codes = NDArray[np.int32]
 _FOLDS = 10
 
 
-class FScoreClassifier(MetaEstimatorMixin, ThresholdClassifier):  # type: ignore[misc]
+class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[misc]
     """Decides which rows are positive by a threshold on the scores of any model, for a high F-score.
 
     The training rows are scored by models that have not seen them; the threshold comes from these scores and the
@@ -161,8 +167,8 @@ class FScoreClassifier(MetaEstimatorMixin, ThresholdClassifier):  # type: ignore
         groups : array-like of shape (n_samples,), optional
             Rows of a group are never in different folds: those of a patient, or of a document.
         qid : array-like of shape (n_samples,), optional
-            Query of each row; handed to the estimator's ``fit`` if given. Queries are groups, unless there are larger
-            ones.
+            Query of each row; handed to the estimator's ``fit`` if that takes it. Queries are groups, unless there are
+            larger ones.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows; handed to the estimator's ``fit`` if given. The F-score counts them as well.
 
@@ -188,21 +194,27 @@ class FScoreClassifier(MetaEstimatorMixin, ThresholdClassifier):  # type: ignore
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}: it has"
                 f" {len(classes)} classes."
             )
-        queries, _ = encode_queries(separate_qid(X, qid)[1], n_rows)
+        X, qid = separate_qid(X, qid)
+        queries, _ = encode_queries(qid, n_rows)
         together = rows_that_stay_together(groups, queries, n_rows)
         (X,) = indexable(X)
-        given: dict[str, Any] = {"qid": qid, "sample_weight": weights}
-        metadata = {name: values for name, values in given.items() if values is not None}
         estimator = RankRLS() if self.estimator is None else self.estimator
+        metadata: dict[str, Any] = {}
+        if qid is not None and (argument := fit_argument(estimator, "qid")) is not None:
+            metadata[argument] = qid
+        if weights is not None:  # which must not be ignored
+            metadata[fit_argument(estimator, "sample_weight") or "sample_weight"] = weights
         model = clone(estimator).fit(X, codes.astype(np.float64), **metadata)
         if not weighty.all():  # the others are as if they were not there, in folds as well
             kept = np.flatnonzero(weighty)
             X, codes = _safe_split(estimator, X, codes, kept)  # of a kernel matrix, rows and columns
             together = None if together is None else together[kept]
             metadata = {name: _safe_indexing(values, kept) for name, values in metadata.items()}
+            weights = None if weights is None else weights[kept]
         folds = self._folds(codes, together)
+        warn_of_identical_rows(X, held_out_together(folds, None, len(codes)), stacklevel=2)
         scores, rows = self._held_out_scores(estimator, X, codes, metadata, folds), np.concatenate(folds)
-        weights = None if weights is None else metadata["sample_weight"][rows]
+        weights = None if weights is None else weights[rows]
         self.threshold_, self.f_score_ = self._choose(codes[rows], scores, weights)
         self.estimator_, self.classes_ = model, classes
         return self
@@ -268,33 +280,19 @@ class FScoreClassifier(MetaEstimatorMixin, ThresholdClassifier):  # type: ignore
             A row is positive if its own exceeds `threshold_`.
         """
         check_is_fitted(self)
-        return scores_of(self.estimator_, X)
+        return scores_of(self.estimator_, separate_qid(X, None)[0])
+
+    @property
+    def _wrapped(self) -> Any:
+        return self.estimator_
 
     @property
     def thresholds_(self) -> Array:  # type: ignore[override]
         """The threshold as an array, as classifiers of several classes have it."""
         return np.array([self.threshold_])
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features the estimator has seen."""
-        return int(_fitted(self, "n_features_in_").n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Their names, if X had names that are all strings."""
-        names: NDArray[Any] = _fitted(self, "feature_names_in_").feature_names_in_
-        return names
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags = get_tags(RankRLS() if self.estimator is None else self.estimator).input_tags
         return tags
-
-
-def _fitted(model: FScoreClassifier, attribute: str) -> Any:
-    """Return the fitted estimator; without one there is no such attribute, as scikit-learn expects."""
-    if "estimator_" not in vars(model):
-        raise AttributeError(f"{type(model).__name__} has no {attribute} before it is fitted.")
-    return model.estimator_
