@@ -21,7 +21,6 @@ from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge
 from kernelrank._memory import require_memory
 from kernelrank._validation import (
     as_id_array,
-    as_rows,
     check_vector,
     check_weights,
     encode_queries,
@@ -323,49 +322,6 @@ class LeastSquaresEstimator(Predictor):
         found = array_namespace(solutions[0]).stack([self._coefficients(solution) for solution in solutions])
         return found[:, :, 0] if self._single else found
 
-    def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
-        """Predict rows as the model of the other rows would, without fitting it.
-
-        Each array is what ``clone(self).fit`` on the rows outside the fold predicts for those inside, with the
-        same alpha and the same parameters of the kernel; with `n_basis`, for the basis rows outside the fold.
-
-        Parameters
-        ----------
-        folds : iterable of array-like
-            Rows to hold out together, as numbers or masks; they may overlap. Of the (train, test) that splitters of
-            scikit-learn yield, pass the test rows.
-        alpha : float, optional
-            Another alpha than that of the fit.
-
-        Returns
-        -------
-        list of ndarray
-            One a fold, in the order of its rows. Those of one ranking are on the level of the targets of the rows
-            outside the fold: subtract it before folds are pooled, since it tells what was held out.
-        """
-        problem, alpha = self._problem(), self._alpha(alpha)
-        solver = self._decomposable(problem)
-        folds = [as_rows(fold, len(problem.y)) for fold in folds]
-        if problem.queries is None:
-            self._require_closed_form(problem, "hold_out")
-            found = solver.one_ranking.predict([_check_fold(rows, problem) for rows in folds], alpha)
-        else:
-            solver = self._orthonormal(problem)
-            found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in folds]
-        return [each[:, 0] if self._single else each for each in found]
-
-    def _hold_out_rows(self, problem: Problem, solver: LeastSquares, rows: Rows, alpha: float) -> Array:
-        """Hold out rows of a few queries: all of each, or some."""
-        _check_once(rows)
-        touched = np.unique(problem.codes[rows])
-        rest = np.setdiff1d(np.flatnonzero(np.isin(problem.codes, touched)), rows)
-        left, before = problem.part(rest) if len(rest) else None, problem.loss.importance
-        others = np.delete(before, touched).sum()
-        remaining = (others + (left.total if left else 0.0)) / before.sum()
-        if remaining == 0:
-            raise ValueError("A fold must leave a query with a pair to learn from.")
-        return solver.predict_without(rows, touched, alpha * remaining, rest, left)
-
     def _problem(self) -> Problem:
         check_is_fitted(self)
         problem: Problem | None = getattr(self, "_training", None)
@@ -380,22 +336,6 @@ class LeastSquaresEstimator(Predictor):
         if isinstance(problem.solver, LeastSquares):
             return problem.solver
         raise ValueError('Conjugate gradients make no decomposition, which this takes: use solver="direct".')
-
-    def _orthonormal(self, problem: Problem) -> LeastSquares:
-        """Return the solver for hold-outs with queries."""
-        solver, m = self._decomposable(problem), len(problem.y)
-        if not isinstance(problem.loss.laplacian, GraphLaplacian):
-            return solver
-        if "orthonormal" not in solver.__dict__:
-            require_matrices(problem.y, m, m, "The graph of the pairs as a dense matrix")
-        return solver.orthonormal
-
-    def _require_closed_form(self, problem: Problem, method: str) -> None:
-        if problem.obstacle is not None:
-            raise ValueError(
-                f"{method} has no closed form for one ranking {problem.obstacle}:"
-                " refit, or use sklearn.model_selection."
-            )
 
     def _alpha(self, alpha: float | None) -> float:
         value = self.alpha if alpha is None else alpha
@@ -452,15 +392,3 @@ def check_targets(y: ArrayLike, m: int) -> tuple[NDArray[np.float64], bool]:
             f"y has squares that are no float64 numbers, its largest element being {largest:.1g}: scale it."
         )
     return targets, single
-
-
-def _check_fold(rows: Rows, problem: Problem) -> Rows:
-    _check_once(rows)
-    if len(problem.y) - len(rows) < 2:
-        raise ValueError("A fold must leave two rows at least.")
-    return rows
-
-
-def _check_once(rows: Rows) -> None:
-    if len(rows) > 1 and len(np.unique(rows)) != len(rows):
-        raise ValueError("A fold has a row twice.")

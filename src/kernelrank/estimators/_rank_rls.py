@@ -11,8 +11,8 @@ from sklearn.utils.metaestimators import available_if
 
 from kernelrank._arrays import Array
 from kernelrank._validation import check_vector, check_weights, encode_queries
+from kernelrank.estimators._hold_outs import TIES_DROPPED, HoldsOut
 from kernelrank.estimators._least_squares import Problem
-from kernelrank.estimators._leave_pair_out import TIES_DROPPED, LeavesPairsOut
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._parameters import check_choices
 from kernelrank.estimators._ranker import Ranker
@@ -20,7 +20,7 @@ from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_util
 from kernelrank.pairs import PreferencePairs
 
 
-class RankRLS(LeavesPairsOut, OnlineLeastSquares, Ranker):
+class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
     r"""Least-squares ranking in closed form, linear or with a kernel.
 
     Minimises the average squared error of differences plus a squared norm [1]_,

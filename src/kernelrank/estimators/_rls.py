@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from kernelrank.estimators._leave_pair_out import LeavesPairsOut
+from kernelrank.estimators._hold_outs import HoldsOut
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.losses import mean_squares
 
 Array = NDArray[np.float64]
 
 
-class RLS(RegressorMixin, LeavesPairsOut, OnlineLeastSquares):  # type: ignore[misc]
+class RLS(RegressorMixin, HoldsOut, OnlineLeastSquares):  # type: ignore[misc]
     r"""Regularised least squares: ridge regression, linear or with a kernel.
 
     Minimises the mean squared error plus a squared norm,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._arrays import to_host
 from kernelrank.estimators._folds import make_folds
-from kernelrank.estimators._least_squares import LeastSquaresEstimator
+from kernelrank.estimators._hold_outs import HoldsOut
 from kernelrank.estimators._parameters import check_choices, resolve_alphas
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._rls import RLS
@@ -26,7 +26,7 @@ _ROWS_IN_PAIRS = 5000  # at most, by default: 12 million pairs for each alpha
 _FOLDS = 10
 
 
-class _ChoosesAlpha(LeastSquaresEstimator):
+class _ChoosesAlpha(HoldsOut):
     """Scores alphas, and kernels, by predictions of rows that were held out; a subclass says of which, and how."""
 
     alphas: int | ArrayLike

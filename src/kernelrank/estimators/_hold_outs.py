@@ -1,4 +1,4 @@
-"""Pairs of rows that are held out of least squares."""
+"""Rows that are held out of least squares: folds, and pairs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._arrays import Array
-from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem
+from kernelrank._validation import as_rows
+from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem, require_matrices
+from kernelrank.pairs import GraphLaplacian
 from kernelrank.solvers import LeastSquares, WithoutTies
+
+Rows = NDArray[np.intp]
 
 TIES_DROPPED = 'with ties="drop"'  # an obstacle to other hold-outs of one ranking
 _PAIRS_OF_CLASSES = 55  # at most, each of which takes a decomposition: ten classes, with themselves and each other
 
 
-class LeavesPairsOut(LeastSquaresEstimator):
-    """Predictions of pairs by models of all other rows."""
+class HoldsOut(LeastSquaresEstimator):
+    """Predictions of rows by models of all others, from one fit."""
 
     @property
     def shortcuts(self) -> frozenset[str]:
@@ -35,6 +39,49 @@ class LeavesPairsOut(LeastSquaresEstimator):
     def _has_few_classes(self, problem: Problem) -> bool:
         n = len(np.unique(problem.y))
         return problem.obstacle == TIES_DROPPED and n * (n + 1) // 2 <= _PAIRS_OF_CLASSES
+
+    def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
+        """Predict rows as the model of the other rows would, without fitting it.
+
+        Each array is what ``clone(self).fit`` on the rows outside the fold predicts for those inside, with the
+        same alpha and the same parameters of the kernel; with `n_basis`, for the basis rows outside the fold.
+
+        Parameters
+        ----------
+        folds : iterable of array-like
+            Rows to hold out together, as numbers or masks; they may overlap. Of the (train, test) that splitters of
+            scikit-learn yield, pass the test rows.
+        alpha : float, optional
+            Another alpha than that of the fit.
+
+        Returns
+        -------
+        list of ndarray
+            One a fold, in the order of its rows. Those of one ranking are on the level of the targets of the rows
+            outside the fold: subtract it before folds are pooled, since it tells what was held out.
+        """
+        problem, alpha = self._problem(), self._alpha(alpha)
+        solver = self._decomposable(problem)
+        folds = [as_rows(fold, len(problem.y)) for fold in folds]
+        if problem.queries is None:
+            self._require_closed_form(problem, "hold_out")
+            found = solver.one_ranking.predict([_check_fold(rows, problem) for rows in folds], alpha)
+        else:
+            solver = self._orthonormal(problem)
+            found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in folds]
+        return [each[:, 0] if self._single else each for each in found]
+
+    def _hold_out_rows(self, problem: Problem, solver: LeastSquares, rows: Rows, alpha: float) -> Array:
+        """Hold out rows of a few queries: all of each, or some."""
+        _check_once(rows)
+        touched = np.unique(problem.codes[rows])
+        rest = np.setdiff1d(np.flatnonzero(np.isin(problem.codes, touched)), rows)
+        left, before = problem.part(rest) if len(rest) else None, problem.loss.importance
+        others = np.delete(before, touched).sum()
+        remaining = (others + (left.total if left else 0.0)) / before.sum()
+        if remaining == 0:
+            raise ValueError("A fold must leave a query with a pair to learn from.")
+        return solver.predict_without(rows, touched, alpha * remaining, rest, left)
 
     def leave_pair_out(self, pairs: ArrayLike | None = None, *, alpha: float | None = None) -> Array:
         """Predict both rows of pairs as the model of all other rows would, without fitting it.
@@ -151,6 +198,34 @@ class LeavesPairsOut(LeastSquaresEstimator):
         if len(problem.y) < 4:
             raise ValueError(f"{method} needs four rows at least: two to learn from, and two to predict.")
         return problem
+
+    def _orthonormal(self, problem: Problem) -> LeastSquares:
+        """Return the solver for hold-outs with queries."""
+        solver, m = self._decomposable(problem), len(problem.y)
+        if not isinstance(problem.loss.laplacian, GraphLaplacian):
+            return solver
+        if "orthonormal" not in solver.__dict__:
+            require_matrices(problem.y, m, m, "The graph of the pairs as a dense matrix")
+        return solver.orthonormal
+
+    def _require_closed_form(self, problem: Problem, method: str) -> None:
+        if problem.obstacle is not None:
+            raise ValueError(
+                f"{method} has no closed form for one ranking {problem.obstacle}:"
+                " refit, or use sklearn.model_selection."
+            )
+
+
+def _check_fold(rows: Rows, problem: Problem) -> Rows:
+    _check_once(rows)
+    if len(problem.y) - len(rows) < 2:
+        raise ValueError("A fold must leave two rows at least.")
+    return rows
+
+
+def _check_once(rows: Rows) -> None:
+    if len(rows) > 1 and len(np.unique(rows)) != len(rows):
+        raise ValueError("A fold has a row twice.")
 
 
 def _check_pairs(pairs: ArrayLike, m: int) -> NDArray[np.intp]:
