@@ -467,7 +467,7 @@ def test_identical_rows_are_noticed(classes):
 def test_searches_can_be_told_of_groups(rng):
     groups = np.repeat(np.arange(12), 3)
     X, y = rng.normal(size=(36, 2)), (np.arange(36) % 3 > 0).astype(float)
-    search = GridSearchCV(Ridge(), {"alpha": [0.1, 10.0]}, cv=GroupKFold(2), scoring="roc_auc")
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 10.0]}, cv=GroupKFold(2), scoring="r2")
     found = estimate_auc(search, X, y, strategy="averaged", cv=3, groups=groups, params={"groups": groups})
     assert found.n_pairs == 3 * 8 * 4
     with pytest.raises(ValueError, match="groups"):

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelrank import RLS, RankRLS, RankSVM
-from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
+from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Gaussian
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection import FScoreClassifier, LeaveQueryOut
@@ -321,15 +321,6 @@ def test_pipelines_get_queries_and_weights(rng):
     assert found.threshold_ == pytest.approx(expected.threshold_)
     assert found.feature_names_in_.tolist() == list("abcd")
     np.testing.assert_array_equal(found.predict(frame), expected.predict(X))
-
-
-def test_identical_rows_in_different_folds(rng):
-    X, y = few_positives(rng, 60)
-    X, y, groups = np.repeat(X, 2, axis=0), np.repeat(y, 2), np.repeat(np.arange(60), 2)
-    with pytest.warns(IdenticalRowsWarning) as caught:
-        FScoreClassifier().fit(X, y)
-    assert caught[0].filename == __file__
-    FScoreClassifier().fit(X, y, groups=groups)
 
 
 def test_a_kernel_matrix(rng):

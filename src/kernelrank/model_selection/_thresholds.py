@@ -20,13 +20,7 @@ from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection._held_out import hold_out, scores_of
-from kernelrank.model_selection._rows import (
-    fit_argument,
-    held_out_together,
-    rows_that_stay_together,
-    stratified_folds,
-    warn_of_identical_rows,
-)
+from kernelrank.model_selection._rows import fit_argument, rows_that_stay_together, stratified_folds
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -74,7 +68,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         A score on it is below it. It is minus infinity if it is best to call all rows positive.
     f_score_ : float
         The F-score at `threshold_` of the training rows, scored by models that have not seen them. With
-        ``threshold="cross-validation"`` it is slightly optimistic, since these scores have chosen the threshold.
+        ``threshold="cross-validation"`` it is slightly optimistic, since these scores have chosen the threshold; the
+        more so if identical rows are in different folds, which groups prevent.
     n_features_in_, feature_names_in_
         Those of the estimator.
 
@@ -212,7 +207,6 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
             metadata = {name: _safe_indexing(values, kept) for name, values in metadata.items()}
             weights = None if weights is None else weights[kept]
         folds = self._folds(codes, together)
-        warn_of_identical_rows(X, held_out_together(folds, None, len(codes)), stacklevel=2)
         scores, rows = self._held_out_scores(estimator, X, codes, metadata, folds), np.concatenate(folds)
         weights = None if weights is None else weights[rows]
         self.threshold_, self.f_score_ = self._choose(codes[rows], scores, weights)
