@@ -32,7 +32,9 @@ def refused(path, message):
 
 
 def load_or_refuse(path, data):
-    path.write_bytes(data)
+    with path.open("r+b") as file:  # a new file, thousands of times, is slow on some file systems
+        file.write(data)
+        file.truncate()
     try:
         return load_model(path)
     except ModelFormatError:
