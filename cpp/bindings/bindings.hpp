@@ -12,6 +12,7 @@
 
 namespace nb = nanobind;
 
+void bind_all_paths(nb::module_& module);
 void bind_counting(nb::module_& module);
 void bind_held_out_pairs(nb::module_& module);
 void bind_products(nb::module_& module);

@@ -5,6 +5,7 @@
 
 NB_MODULE(_core, module) {
   module.doc() = "The compiled core of kernelrank.";
+  bind_all_paths(module);
   bind_counting(module);
   bind_held_out_pairs(module);
   bind_products(module);

@@ -163,3 +163,17 @@ def format_svmlight(
     first_index: int,
 ) -> bytes:
     """Return the lines of an svmlight file."""
+
+def connect_labels(
+    vertices: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    label: NDArray[np.int32],
+    edges: NDArray[np.int64],
+    from_: NDArray[np.int32],
+    to: NDArray[np.int32],
+    weight: _Floats,
+    strongest: bool,
+    max_length: int,
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], _Floats, NDArray[np.int64]]:
+    """Return offsets of graphs, labels and values of their connected pairs, and graphs whose sum is infinite."""

@@ -5,13 +5,17 @@ added, multiplied with each other and with positive numbers, and the result is a
 ``Gaussian(gamma=0.1) + 0.5 * Linear() * Linear()``. Their parameters can be searched: ``kernel__gamma``.
 """
 
+from kernelrank.kernels._all_paths import AllPaths
 from kernelrank.kernels._base import Kernel, Product, Scaled, Sum
 from kernelrank.kernels._choice import FunctionKernel, NamedKernel, Precomputed, make_kernel
+from kernelrank.kernels._graphs import Graph
 from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial
 
 __all__ = [
+    "AllPaths",
     "FunctionKernel",
     "Gaussian",
+    "Graph",
     "Kernel",
     "Linear",
     "NamedKernel",

@@ -1,0 +1,275 @@
+"""The all-paths graph kernel, and the features that it is the inner product of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank._core import connect_labels
+from kernelrank._threads import resolve_threads
+from kernelrank.kernels._graphs import Graph
+
+Array = NDArray[np.float64]
+
+
+class LabelPairs(NamedTuple):
+    """Connected labels of graphs, by number; those of a graph are sorted."""
+
+    offsets: NDArray[np.int64]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    values: Array
+
+    def keys(self, n_labels: int) -> NDArray[np.int64]:
+        """Return both labels in one number."""
+        return self.first.astype(np.int64) * max(n_labels, 1) + self.second
+
+
+class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    r"""The all-paths graph kernel: how much two graphs agree in which labels are connected, and how strongly.
+
+    A graph is turned into a value for each ordered pair of labels. With A the weights of the edges,
+
+    .. math:: W = A + A^2 + A^3 + \dots = (I - A)^{-1} - I
+
+    has the weights of all walks from one vertex to another, a walk weighing the product of its edges. The value of
+    two labels is the sum of W over all vertices with the first and all with the second, or its maximum. The kernel is
+    the inner product of these values [1]_.
+
+    As a transformer it gives the values as sparse features, for any linear method; as a kernel, a matrix for
+    ``kernel="precomputed"``.
+
+    Parameters
+    ----------
+    combine : {"sum", "max"}, default="sum"
+        What two labels that are connected more than once are worth: the sum, as [1]_ describes it, or the strongest, as
+        its errata say that the published results were made.
+    max_length : int, default=None
+        Edges of a walk at most. None means walks of any length, whose sum is finite if the spectral radius of A is
+        below 1.
+    normalized : bool, default=True
+        Whether graphs are of length one, ``k(g, g) = 1``. Large graphs have many more pairs than small ones.
+    n_jobs : int, default=None
+        Threads; -1 means all cores.
+
+    Attributes
+    ----------
+    labels_ : ndarray of str, of shape (n_labels,)
+        Labels of the graphs that it was fitted to.
+    pairs_ : ndarray of shape (n_features, 2)
+        The two labels of each feature, by their number in `labels_`.
+
+    Notes
+    -----
+    O(n^3) for n connected vertices, in compiled code without the GIL. Weights are not negative, and nothing cancels.
+    Features that no training graph has are left out of new graphs, but count for their length.
+
+    References
+    ----------
+    .. [1] Airola, Pyysalo, Björne, Pahikkala, Ginter, Salakoski: All-paths graph kernel for protein-protein interaction
+       extraction with evaluation of cross-corpus learning. BMC Bioinformatics 9 (2008), and its errata (2009).
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import AllPaths, Graph
+    >>> binds = Graph([["A"], ["binds"], ["B"]], edges=[[0, 1], [1, 2]], weights=[0.5, 0.5])
+    >>> ignores = Graph([["A"], ["ignores"], ["B"]], edges=[[0, 1], [1, 2]], weights=[0.5, 0.5])
+    >>> kernel = AllPaths(normalized=False)
+    >>> features = kernel.fit_transform([binds, ignores])
+    >>> kernel.get_feature_names_out()
+    array(['A -> B', 'A -> binds', 'A -> ignores', 'binds -> B', 'ignores -> B'],
+          dtype=object)
+    >>> features.toarray()
+    array([[0.25, 0.5 , 0.  , 0.5 , 0.  ],
+           [0.25, 0.  , 0.5 , 0.  , 0.5 ]])
+    >>> AllPaths()([binds, ignores]).round(2)
+    array([[1.  , 0.11],
+           [0.11, 1.  ]])
+    """
+
+    def __init__(
+        self,
+        combine: Literal["sum", "max"] = "sum",
+        *,
+        max_length: int | None = None,
+        normalized: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.combine = combine
+        self.max_length = max_length
+        self.normalized = normalized
+        self.n_jobs = n_jobs
+
+    def fit(self, graphs: Iterable[Graph], y: Any = None) -> Self:
+        """Find the pairs of labels that graphs have.
+
+        Parameters
+        ----------
+        graphs : iterable of Graph
+        y : object
+            Not used.
+
+        Returns
+        -------
+        self
+        """
+        self.fit_transform(graphs)
+        return self
+
+    def fit_transform(self, graphs: Iterable[Graph], y: Any = None) -> sp.csr_array:
+        """Find the pairs of labels that graphs have, and return their values.
+
+        Parameters
+        ----------
+        graphs : iterable of Graph
+        y : object
+            Not used.
+
+        Returns
+        -------
+        sparse array of shape (n_graphs, n_features)
+        """
+        graphs = _check_graphs(graphs)
+        labels = sorted({label for graph in graphs for label in chain.from_iterable(graph.labels)})
+        found = self._connect(graphs, labels)
+        keys, columns = np.unique(found.keys(len(labels)), return_inverse=True)
+        self.labels_ = np.array(labels, dtype=object)
+        self.pairs_ = np.stack(np.divmod(keys, max(len(labels), 1)), axis=1)
+        return self._features(found, columns, np.ones(len(columns), dtype=bool))
+
+    def transform(self, graphs: Iterable[Graph]) -> sp.csr_array:
+        """Return the values of the pairs of labels that were there when it was fitted.
+
+        Parameters
+        ----------
+        graphs : iterable of Graph
+
+        Returns
+        -------
+        sparse array of shape (n_graphs, n_features)
+        """
+        check_is_fitted(self)
+        graphs, known = _check_graphs(graphs), len(self.labels_)
+        new = {label for graph in graphs for label in chain.from_iterable(graph.labels)}.difference(self.labels_)
+        found = self._connect(graphs, [*self.labels_, *sorted(new)])
+        ours = self.pairs_ @ np.array([max(known, 1), 1])
+        keys = found.keys(known)
+        columns = np.minimum(np.searchsorted(ours, keys), max(len(ours) - 1, 0))
+        kept = (found.first < known) & (found.second < known) & (len(ours) > 0)
+        kept[kept] = ours[columns[kept]] == keys[kept]
+        return self._features(found, columns, kept)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return a name for each feature, ``first -> second``.
+
+        Parameters
+        ----------
+        input_features : object
+            Not used.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        return np.array([f"{self.labels_[a]} -> {self.labels_[b]}" for a, b in self.pairs_], dtype=object)
+
+    def __call__(self, graphs: Iterable[Graph], others: Iterable[Graph] | None = None) -> Array:
+        """Compute the kernel of all graphs with all others.
+
+        Parameters
+        ----------
+        graphs : iterable of Graph
+        others : iterable of Graph, optional
+            The same by default; the matrix is then exactly symmetric.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs, n_others)
+        """
+        model = clone(self)
+        features = model.fit_transform(graphs)
+        return np.asarray((features @ (features if others is None else model.transform(others)).T).toarray())
+
+    def diagonal(self, graphs: Iterable[Graph]) -> Array:
+        """Compute the kernel of each graph with itself.
+
+        Parameters
+        ----------
+        graphs : iterable of Graph
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+        """
+        return np.asarray(clone(self).fit_transform(graphs).power(2).sum(axis=1))
+
+    def _connect(self, graphs: Sequence[Graph], labels: Sequence[str]) -> LabelPairs:
+        if self.combine not in ("sum", "max"):
+            raise ValueError(f'combine must be "sum" or "max", got {self.combine!r}.')
+        if self.max_length is not None and (not isinstance(self.max_length, Integral) or self.max_length < 1):
+            raise ValueError(f"max_length must be a positive whole number or None, got {self.max_length!r}.")
+        numbers = {label: number for number, label in enumerate(labels)}
+        vertices = list(chain.from_iterable(graph.labels for graph in graphs))
+        edges = np.concatenate([graph.edges for graph in graphs]).astype(np.int32)
+        offsets, first, second, values, diverging = connect_labels(
+            vertices=_offsets(len(graph) for graph in graphs),
+            labels=_offsets(map(len, vertices)),
+            label=np.fromiter((numbers[label] for label in chain.from_iterable(vertices)), np.int32),
+            edges=_offsets(len(graph.edges) for graph in graphs),
+            from_=np.ascontiguousarray(edges[:, 0]),
+            to=np.ascontiguousarray(edges[:, 1]),
+            weight=np.concatenate([graph.weights for graph in graphs]),
+            strongest=self.combine == "max",
+            max_length=0 if self.max_length is None else int(self.max_length),
+            n_threads=resolve_threads(self.n_jobs),
+        )
+        if len(diverging):
+            graph = int(diverging[0])
+            raise ValueError(
+                f"The walks of {len(diverging)} graphs have no finite sum: the weights of graph {graph} have the"
+                f" spectral radius {graphs[graph].spectral_radius():.4g}, which must be below 1. Divide the weights by"
+                " something larger, or bound the walks by max_length."
+            )
+        return LabelPairs(offsets, first, second, values)
+
+    def _features(self, found: LabelPairs, columns: NDArray[np.intp], kept: NDArray[np.bool_]) -> sp.csr_array:
+        """Return the values that are kept, of graphs that are of length one if they are to be."""
+        values, sizes = found.values, np.diff(found.offsets)
+        if self.normalized:
+            rows = np.repeat(np.arange(len(sizes)), sizes)
+            values = values / np.sqrt(np.bincount(rows, weights=values**2, minlength=len(sizes)))[rows]
+        offsets = np.append(0, np.cumsum(kept))[found.offsets]
+        shape = (len(sizes), len(self.pairs_))
+        return sp.csr_array((values[kept], columns[kept], offsets), shape=shape)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+def _check_graphs(graphs: Iterable[Graph]) -> list[Graph]:
+    graphs = list(graphs)
+    for number, graph in enumerate(graphs):
+        if not isinstance(graph, Graph):
+            raise TypeError(
+                f"Graph {number} is of type {type(graph).__name__}: make it a kernelrank.kernels.Graph, by"
+                " from_adjacency or from_networkx."
+            )
+    if not graphs:
+        raise ValueError("There are no graphs.")
+    return graphs
+
+
+def _offsets(sizes: Iterable[int]) -> NDArray[np.int64]:
+    return np.append(0, np.cumsum(np.fromiter(sizes, np.int64)))

@@ -1,0 +1,118 @@
+"""Graphs with labels at their vertices and weights at their edges."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A directed graph, with any number of labels at each vertex and a weight at each edge.
+
+    Attributes
+    ----------
+    labels : tuple of tuple of str
+        Those of each vertex; vertices are numbered in this order.
+    edges : ndarray of shape (n_edges, 2)
+        Vertices that each edge comes from, and leads to. Weights of parallel edges add up.
+    weights : ndarray of shape (n_edges,)
+
+    Examples
+    --------
+    A binds B, and B may bind A:
+
+    >>> from kernelrank.kernels import Graph
+    >>> graph = Graph([["A", "protein"], ["B", "protein"]], edges=[[0, 1], [1, 0]], weights=[0.9, 0.3])
+    >>> len(graph)
+    2
+    """
+
+    labels: tuple[tuple[str, ...], ...]
+    edges: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        labels = tuple(tuple(dict.fromkeys(each)) for each in self.labels)
+        if any(isinstance(each, str) for each in self.labels):
+            raise ValueError("Each vertex has a list of labels; got one that is a string.")
+        edges = np.asarray(self.edges)
+        edges = edges.reshape(-1, 2).astype(np.intp) if edges.size == 0 else edges
+        weights = np.asarray(self.weights, dtype=np.float64)
+        if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+            raise ValueError(f"edges must be numbers of vertices, in two columns, got shape {edges.shape}.")
+        if edges.size and not (edges.min() >= 0 and edges.max() < len(labels)):
+            raise ValueError(f"edges must lie between 0 and {len(labels) - 1}, the vertices that have labels.")
+        if weights.shape != (len(edges),):
+            raise ValueError(f"There are {len(edges)} edges, but weights have the shape {weights.shape}.")
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError("weights must be finite, and must not be negative.")
+        for name, value in (("labels", labels), ("edges", edges.astype(np.intp)), ("weights", weights)):
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        """Count the vertices."""
+        return len(self.labels)
+
+    def spectral_radius(self) -> float:
+        """Return the largest absolute value of an eigenvalue of the weights; walks have a finite sum if it is below 1.
+
+        Returns
+        -------
+        float
+        """
+        matrix = np.zeros((len(self), len(self)))
+        np.add.at(matrix, tuple(self.edges.T), self.weights)
+        return float(np.max(np.abs(np.linalg.eigvals(matrix)), initial=0.0))
+
+    @classmethod
+    def from_adjacency(cls, adjacency: ArrayLike | Any, labels: Iterable[Iterable[str]]) -> Self:
+        """Make a graph of a matrix of weights, dense or sparse, with an edge from row to column where it is not zero.
+
+        Parameters
+        ----------
+        adjacency : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        labels : iterable of iterable of str
+            Those of each vertex.
+
+        Returns
+        -------
+        Graph
+        """
+        matrix = sp.coo_array(adjacency)
+        found = tuple(tuple(each) for each in labels)
+        if matrix.shape != (len(found), len(found)):
+            raise ValueError(f"adjacency has the shape {matrix.shape}, but {len(found)} vertices have labels.")
+        return cls(found, np.stack([matrix.row, matrix.col], axis=1), matrix.data)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, *, labels: str = "labels", weight: str = "weight") -> Self:
+        """Make a graph of one of NetworkX; an undirected edge leads both ways.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or networkx.DiGraph
+        labels : str, default="labels"
+            Attribute of the vertices that has their labels: a string, or several.
+        weight : str, default="weight"
+            Attribute of the edges that has their weight; one that is missing is 1.
+
+        Returns
+        -------
+        Graph
+        """
+        numbers: dict[Hashable, int] = {node: k for k, node in enumerate(graph.nodes)}
+        found = [data.get(labels, ()) for _, data in graph.nodes(data=True)]
+        edges = [(numbers[a], numbers[b], float(data.get(weight, 1.0))) for a, b, data in graph.edges(data=True)]
+        if not graph.is_directed():
+            edges += [(b, a, w) for a, b, w in edges if a != b]
+        return cls(
+            tuple((each,) if isinstance(each, str) else tuple(each) for each in found),
+            np.array([edge[:2] for edge in edges], dtype=np.intp).reshape(-1, 2),
+            np.array([edge[2] for edge in edges], dtype=np.float64),
+        )
