@@ -12,6 +12,7 @@ import pytest
     [
         ("first_ranking", ["certificate: objective", "ridge regression"], "demo-convergence.png"),
         ("random_features", ["300 random features"], "random-features.png"),
+        ("sentence_graph", ["22 vertices, 19 edges", "PROT1_IP NN_IP"], "sentence-graph.png"),
     ],
 )
 def test_an_example(pytestconfig, tmp_path, name, said, plot):

@@ -21,7 +21,7 @@ __all__ = [
     *("RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV", "RankingClassifier"),
 ]
 _ROOMS = (
-    *("cli", "estimators", "exceptions", "features", "io", "kernels", "losses"),
+    *("cli", "datasets", "estimators", "exceptions", "features", "io", "kernels", "losses"),
     *("metrics", "model_selection", "pairs", "persistence", "plots", "solvers"),
 )
 
