@@ -17,9 +17,9 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
 void check_offsets(const Vector<std::int64_t>& offsets, std::size_t end, const char* message) {
   const auto* values = offsets.data();
   const std::size_t n = offsets.shape(0);
-  require(n >= 1 && values[0] == 0 && std::is_sorted(values, values + n) &&
-              static_cast<std::size_t>(values[n - 1]) == end,
-          message);
+  require(
+      n >= 1 && values[0] == 0 && std::is_sorted(values, values + n) && static_cast<std::size_t>(values[n - 1]) == end,
+      message);
 }
 
 nb::tuple connect(const Vector<std::int64_t>& vertices, const Vector<std::int64_t>& labels,
@@ -74,9 +74,10 @@ nb::tuple connect(const Vector<std::int64_t>& vertices, const Vector<std::int64_
 
 void bind_all_paths(nb::module_& module) {
   using namespace nb::literals;
-  module.def("connect_labels", &connect, "vertices"_a.noconvert(), "labels"_a.noconvert(), "label"_a.noconvert(),
-             "edges"_a.noconvert(), "from_"_a.noconvert(), "to"_a.noconvert(), "weight"_a.noconvert(), "strongest"_a,
-             "max_length"_a, "n_threads"_a,
-             "Return offsets of graphs, first and second labels and values of their connected pairs, and the numbers of "
-             "graphs whose sum is infinite.");
+  module.def(
+      "connect_labels", &connect, "vertices"_a.noconvert(), "labels"_a.noconvert(), "label"_a.noconvert(),
+      "edges"_a.noconvert(), "from_"_a.noconvert(), "to"_a.noconvert(), "weight"_a.noconvert(), "strongest"_a,
+      "max_length"_a, "n_threads"_a,
+      "Return offsets of graphs, first and second labels and values of their connected pairs, and the numbers of "
+      "graphs whose sum is infinite.");
 }

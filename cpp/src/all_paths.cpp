@@ -148,8 +148,8 @@ class Connector {
     }
     edges_.clear();
     for (auto e = graphs_.edges[graph]; e < graphs_.edges[graph + 1]; ++e) {
-      edges_.push_back({static_cast<std::size_t>(graphs_.from[e]), static_cast<std::size_t>(graphs_.to[e]),
-                        graphs_.weight[e]});
+      edges_.push_back(
+          {static_cast<std::size_t>(graphs_.from[e]), static_cast<std::size_t>(graphs_.to[e]), graphs_.weight[e]});
     }
   }
 

@@ -22,6 +22,7 @@ class Graph:
     edges : ndarray of shape (n_edges, 2)
         Vertices that each edge comes from, and leads to. Weights of parallel edges add up.
     weights : ndarray of shape (n_edges,)
+        Both are read-only; graphs may share one that was read-only before.
 
     Examples
     --------
@@ -52,7 +53,8 @@ class Graph:
             raise ValueError(f"There are {len(edges)} edges, but weights have the shape {weights.shape}.")
         if not (np.isfinite(weights) & (weights >= 0)).all():
             raise ValueError("weights must be finite, and must not be negative.")
-        for name, value in (("labels", labels), ("edges", edges.astype(np.intp)), ("weights", weights)):
+        found = {"labels": labels, "edges": _read_only(edges, np.intp), "weights": _read_only(weights, np.float64)}
+        for name, value in found.items():
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
@@ -116,3 +118,12 @@ class Graph:
             np.array([edge[:2] for edge in edges], dtype=np.intp).reshape(-1, 2),
             np.array([edge[2] for edge in edges], dtype=np.float64),
         )
+
+
+def _read_only(array: NDArray[Any], dtype: type) -> NDArray[Any]:
+    """Return a copy that nobody can change; an array that is like that already is shared."""
+    if array.dtype == dtype and not array.flags.writeable:
+        return array
+    array = array.astype(dtype)
+    array.setflags(write=False)
+    return array
