@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, cross_val_predict
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, LeaveOneOut, cross_val_predict
 
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
 from kernelrank.estimators._least_squares import LeastSquaresEstimator
@@ -78,6 +78,65 @@ def test_rls_is_ridge_cv(rng, n):
     # RidgeCV keeps its penalty when a row is left out; nearly the same
     reference = RidgeCV(40 * np.array(ALPHAS), store_cv_results=True).fit(X, y)
     np.testing.assert_allclose(model.scores_.ravel(), -reference.cv_results_.mean(axis=0), rtol=0.05)
+
+
+@pytest.mark.parametrize("outputs", [None, 2])
+@pytest.mark.parametrize("parameters", [{"kernel": Gaussian(0.1)}, {"n_basis": 40}, {}])
+def test_groups_are_held_out_as_refits_do(rng, parameters, outputs):
+    X, y = data(rng, outputs=outputs)
+    groups = rng.choice(["a", "b", "c", "d", "e", "f"], size=40)
+    model = RLSCV(ALPHAS, **parameters).fit(X, y, groups=groups)
+    assert model.scores_.shape == (3, 1)
+    found = {
+        alpha: cross_val_predict(RLS(alpha, **parameters), X, y, groups=groups, cv=LeaveOneGroupOut())
+        for alpha in model.alphas_
+    }
+    for alpha, [score] in zip(model.alphas_, model.scores_, strict=True):
+        assert score == pytest.approx(-np.mean((y - found[alpha]) ** 2))
+    np.testing.assert_allclose(model.held_out_, found[model.alpha_])
+    assert model.held_out_.shape == y.shape
+
+
+def test_groups_with_a_basis(rng):
+    X, y = data(rng)
+    groups = np.arange(40) // 5
+    model = RLSCV(ALPHAS, kernel=Gaussian(0.1), n_basis=15).fit(X, y, groups=groups)
+    fixed = RLS(model.alpha_, kernel=Gaussian(0.1), n_basis=15).fit(X, y)
+    found = fixed.hold_out([np.flatnonzero(groups == group) for group in range(8)])
+    np.testing.assert_allclose(model.held_out_, np.concatenate(found))
+
+
+def test_folds_never_split_a_group(rng):
+    X, y = data(rng)
+    groups = np.repeat(np.arange(8), 5)
+    model = RLSCV(ALPHAS, cv=4).fit(X, y, groups=groups)
+    folds = [test for _, test in GroupKFold(4).split(X, y, groups)]
+    for alpha, scores in zip(model.alphas_, model.scores_, strict=True):
+        found = RLS(alpha).fit(X, y).hold_out(folds)
+        expected = [-np.mean((y[rows] - each) ** 2) for rows, each in zip(folds, found, strict=True)]
+        np.testing.assert_allclose(scores, expected)
+    with pytest.raises(ValueError, match="same query or group"):
+        RLSCV(ALPHAS, cv=KFold(3, shuffle=True, random_state=0)).fit(X, y, groups=groups)
+
+
+def test_held_out_predictions_are_those_of_the_last_fit(rng):
+    X, y = data(rng)
+    model = RLSCV(ALPHAS).fit(X, y)
+    np.testing.assert_allclose(model.held_out_, cross_val_predict(RLS(model.alpha_), X, y, cv=LeaveOneOut()))
+    by_group = model.fit(X, y, groups=np.arange(40) // 5).held_out_
+    assert not np.allclose(by_group, model.fit(X, y).held_out_)  # groups are forgotten
+    assert not hasattr(model.set_params(cv=5).fit(X, y), "held_out_")
+
+
+def test_bad_groups_leave_the_last_fit_alone(rng):
+    X, y = data(rng)
+    model = RLSCV(ALPHAS).fit(X, y)
+    before = model.held_out_
+    for groups, message in ((np.zeros(39), "groups has 39 elements"), (np.zeros(40), "leave two rows")):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y, groups=groups)
+        assert model.held_out_ is before
+    np.testing.assert_array_equal(model.fit(X, y).held_out_, before)
 
 
 def test_scores_of_rls_may_be_anything(rng):

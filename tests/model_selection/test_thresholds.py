@@ -25,7 +25,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RLS, RankRLS, RankSVM
+from kernelrank import RLS, RLSCV, RankRLS, RankSVM
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Gaussian
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
@@ -186,6 +186,41 @@ def test_groups_are_not_split(rng, name):
     rows, scores = by_refits(kind, X, y, folds, **metadata)
     model = FScoreClassifier(kind).fit(X, y, **{name: [f"group {k}" for k in groups]})
     assert model.threshold_ == pytest.approx(best_f_score(y[rows], scores).threshold, rel=1e-8)
+
+
+def best_f(y, scores):
+    return best_f_score(y, scores).f_score
+
+
+def test_one_fit_chooses_alpha_and_threshold(rng):
+    X, y = few_positives(rng)
+    groups = np.arange(300) // 6
+    rows = [np.flatnonzero(groups == group) for group in range(50)]
+    model = FScoreClassifier(RLSCV([1.0, 0.1, 0.01], scoring=best_f), cv="own").fit(X, y, groups=groups)
+    held_out = {alpha: np.concatenate(RLS(alpha).fit(X, y.astype(float)).hold_out(rows)) for alpha in (1.0, 0.1, 0.01)}
+    alpha = max(held_out, key=lambda alpha: best_f(y, held_out[alpha]))
+    assert model.estimator_.alpha_ == alpha
+    assert model.threshold_ == pytest.approx(best_f_score(y, held_out[alpha]).threshold)
+    assert model.f_score_ == pytest.approx(best_f(y, held_out[alpha]))
+
+
+def test_an_estimator_that_takes_groups_gets_them_in_folds(rng):
+    X, y = few_positives(rng)
+    groups = np.arange(300) // 6
+    estimator = RLSCV([1.0, 0.1, 0.01], kernel=Gaussian(0.2))
+    model = FScoreClassifier(estimator, cv=GroupKFold(5)).fit(X, y, groups=groups)
+    scores = np.empty(300)
+    for train, test in GroupKFold(5).split(X, y, groups):
+        scores[test] = clone(estimator).fit(X[train], y[train].astype(float), groups=groups[train]).predict(X[test])
+    assert model.threshold_ == pytest.approx(best_f_score(y, scores).threshold)
+    assert model.estimator_.alpha_ == clone(estimator).fit(X, y.astype(float), groups=groups).alpha_
+
+
+@pytest.mark.parametrize("estimator", [RLS(), RLSCV(cv=5), None])
+def test_not_all_have_scores_of_their_own(rng, estimator):
+    X, y = few_positives(rng)
+    with pytest.raises(ValueError, match='cv="own" takes the held_out_'):
+        FScoreClassifier(estimator, cv="own").fit(X, y)
 
 
 def test_queries_of_rank_rls(rng):

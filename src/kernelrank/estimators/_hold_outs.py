@@ -65,7 +65,7 @@ class HoldsOut(LeastSquaresEstimator):
         folds = [as_rows(fold, len(problem.y)) for fold in folds]
         if problem.queries is None:
             self._require_closed_form(problem, "hold_out")
-            found = solver.one_ranking.predict([_check_fold(rows, problem) for rows in folds], alpha)
+            found = solver.one_ranking.predict([check_fold(rows, problem) for rows in folds], alpha)
         else:
             solver = self._orthonormal(problem)
             found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in folds]
@@ -216,7 +216,8 @@ class HoldsOut(LeastSquaresEstimator):
             )
 
 
-def _check_fold(rows: Rows, problem: Problem) -> Rows:
+def check_fold(rows: Rows, problem: Problem) -> Rows:
+    """Make sure that a row is not there twice, and that others are left."""
     _check_once(rows)
     if len(problem.y) - len(rows) < 2:
         raise ValueError("A fold must leave two rows at least.")

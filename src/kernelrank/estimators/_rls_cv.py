@@ -8,16 +8,19 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _num_samples
 
-from kernelrank._arrays import to_host
+from kernelrank._arrays import merge, to_host
+from kernelrank._validation import encode_queries
 from kernelrank.estimators._folds import make_folds
-from kernelrank.estimators._hold_outs import HoldsOut
+from kernelrank.estimators._hold_outs import HoldsOut, check_fold
 from kernelrank.estimators._parameters import check_choices, resolve_alphas
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._rls import RLS
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.kernels import Kernel, Precomputed, make_kernel
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
+from kernelrank.pairs import members
 
 Array = NDArray[np.float64]
 
@@ -34,6 +37,7 @@ class _ChoosesAlpha(HoldsOut):
     random_state: Any
     kernel_scores_: Array
     solver: Literal["auto", "direct", "cg"] = "direct"  # a decomposition is what this is about
+    _groups: NDArray[np.int32] | None = None  # rows to be held out together, while it is fitted
 
     @property
     def alpha(self) -> float:  # type: ignore[override]
@@ -84,9 +88,9 @@ class _ChoosesAlpha(HoldsOut):
 
     def _folds(self) -> list[NDArray[np.intp]]:
         problem = self._problem()
-        y, queries = problem.y[:, 0], problem.queries
+        y, together = problem.y[:, 0], problem.queries if self._groups is None else self._groups
         cv = _FOLDS if self.cv is None else self.cv
-        folds = make_folds(cv, y, queries, queries, self.random_state)
+        folds = make_folds(cv, y, together, together, self.random_state)
         for number, fold in enumerate(folds):
             if len(fold.test) == 0 or fold.train.sum() + len(fold.test) != len(y):
                 raise ValueError(
@@ -268,6 +272,7 @@ class RLSCV(_ChoosesAlpha, RLS):
         How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
         the loss downwards; of several kernels, each has its own.
     cv : "leave-one-out", int, splitter or iterable of (train, test), default="leave-one-out"
+        What is held out: every row, or every group if `fit` is given groups; or folds, which never split a group.
     scoring : callable, default=None
         What to choose by: a function ``(y_true, y_pred)``, the better the greater. Minus the mean squared error by
         default.
@@ -284,9 +289,12 @@ class RLSCV(_ChoosesAlpha, RLS):
     alphas_ : ndarray of shape (n_alphas,)
         From the largest to the smallest.
     scores_ : ndarray of shape (n_alphas, n_folds)
-        One column for "leave-one-out".
+        One column for "leave-one-out", whose predictions are scored together.
     alpha_ : float
         The alpha with the greatest mean score; the larger of equals.
+    held_out_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        For "leave-one-out": what a model with that alpha predicts for each row from the others, or from the rows of
+        other groups.
     kernel_scores_ : ndarray of shape (n_kernels,)
         Greatest mean score of each kernel, if a list was given. The first of the best was chosen: it is `kernel_`, and
         all other attributes are for it.
@@ -300,6 +308,14 @@ class RLSCV(_ChoosesAlpha, RLS):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> RLSCV(alphas=[1e-6, 1e-4, 1e-2]).fit(X, y).alpha_
     1e-06
+
+    Rows that are no news to each other, here two copies of each, are held out together:
+
+    >>> import numpy as np
+    >>> twice, patient = np.repeat(X, 2, axis=0), np.repeat(np.arange(442), 2)
+    >>> model = RLSCV(alphas=[1e-6, 1e-4, 1e-2], kernel="gaussian").fit(twice, np.repeat(y, 2), groups=patient)
+    >>> model.alpha_, RLSCV(alphas=model.alphas_, kernel="gaussian").fit(twice, np.repeat(y, 2)).alpha_
+    (0.01, 1e-06)
     """
 
     def __init__(
@@ -319,7 +335,7 @@ class RLSCV(_ChoosesAlpha, RLS):
         self.n_basis = n_basis
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Choose alpha, and one of several kernels, by cross-validation; train with them on all rows.
 
         Parameters
@@ -327,12 +343,19 @@ class RLSCV(_ChoosesAlpha, RLS):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Of several outputs the mean score counts.
+        groups : array-like of shape (n_samples,), optional
+            Rows of a group are held out together: those of a patient, or of a document.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, None, None)
+        if groups is not None:
+            self._groups, _ = encode_queries(groups, _num_samples(X), "groups")
+        try:
+            return self._fit(X, y, None, None)
+        finally:
+            self.__dict__.pop("_groups", None)
 
     def _folds(self) -> list[NDArray[np.intp]]:
         if isinstance(self.cv, str):
@@ -342,9 +365,22 @@ class RLSCV(_ChoosesAlpha, RLS):
 
     def _score(self, folds: list[NDArray[np.intp]]) -> Array:
         if folds:
+            self.__dict__.pop("held_out_", None)  # of an earlier fit
             return super()._score(folds)
-        ranking = self._decomposable(self._problem()).one_ranking
-        return self._rate_all(ranking.each_row(float(alpha)) for alpha in self.alphas_)
+        found = [self._leave_out(float(alpha)) for alpha in self.alphas_]
+        scores = self._rate_all(found)
+        best = found[int(np.argmax(scores[:, 0]))]
+        self.held_out_ = best[:, 0] if self._single else best
+        return scores
+
+    def _leave_out(self, alpha: float) -> Any:
+        """Predict every row, held out alone or with its group."""
+        problem = self._problem()
+        ranking = self._decomposable(problem).one_ranking
+        if self._groups is None:
+            return ranking.each_row(alpha)
+        parts = [check_fold(rows, problem) for rows in members(self._groups, int(self._groups.max()) + 1)]
+        return merge(ranking.predict(parts, alpha), parts)
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return -float(np.mean((y - scores) ** 2)) if self.scoring is None else float(self.scoring(y, scores))

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from kernelrank._arrays import to_host
 from kernelrank._validation import check_weights, encode_queries, separate_qid
 from kernelrank.estimators import RankRLS
 from kernelrank.estimators._categories import WrappingClassifier, encode_classes
@@ -47,10 +48,12 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         How much more recall counts than precision in the F-score; positive.
     positive_rate : float, default=None
         For "rate": the share of positive rows to expect, between 0 and 1. None means that of the training rows.
-    cv : int, splitter or iterable of (train, test), default=10
+    cv : int, splitter, iterable of (train, test) or "own", default=10
         A number stands for so many folds at most, each with the same share of either class as nearly as possible;
         there are fewer if a class has fewer rows, or if fewer groups have rows of it. Rows of a group, or of a query,
-        are never in different folds. Folds train on all rows that they do not test on.
+        are never in different folds. Folds train on all rows that they do not test on. "own" takes the `held_out_` of
+        an estimator that has chosen something by them, as :class:`kernelrank.RLSCV` does: then the same scores, of one
+        fit, choose its alpha and the threshold.
     classes : array-like of shape (2,), default=None
         The negative class and the positive one. None means sorted; text is then sorted by the alphabet.
     n_jobs : int, default=None
@@ -160,7 +163,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         y : array-like of shape (n_samples,)
             Two classes.
         groups : array-like of shape (n_samples,), optional
-            Rows of a group are never in different folds: those of a patient, or of a document.
+            Rows of a group are never in different folds: those of a patient, or of a document. Handed to the
+            estimator's ``fit`` if that takes them.
         qid : array-like of shape (n_samples,), optional
             Query of each row; handed to the estimator's ``fit`` if that takes it. Queries are groups, unless there are
             larger ones.
@@ -195,8 +199,10 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         (X,) = indexable(X)
         estimator = RankRLS() if self.estimator is None else self.estimator
         metadata: dict[str, Any] = {}
-        if qid is not None and (argument := fit_argument(estimator, "qid")) is not None:
-            metadata[argument] = qid
+        for name, values in (("qid", qid), ("groups", groups)):
+            argument = None if values is None else fit_argument(estimator, name)
+            if argument is not None:
+                metadata[argument] = values
         if weights is not None:  # which must not be ignored
             metadata[fit_argument(estimator, "sample_weight") or "sample_weight"] = weights
         model = clone(estimator).fit(X, codes.astype(np.float64), **metadata)
@@ -206,8 +212,11 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
             together = None if together is None else together[kept]
             metadata = {name: _safe_indexing(values, kept) for name, values in metadata.items()}
             weights = None if weights is None else weights[kept]
-        folds = self._folds(codes, together)
-        scores, rows = self._held_out_scores(estimator, X, codes, metadata, folds), np.concatenate(folds)
+        if isinstance(self.cv, str):
+            scores, rows = self._own_scores(model), np.arange(len(codes))
+        else:
+            folds = self._folds(codes, together)
+            scores, rows = self._held_out_scores(estimator, X, codes, metadata, folds), np.concatenate(folds)
         weights = None if weights is None else weights[rows]
         self.threshold_, self.f_score_ = self._choose(codes[rows], scores, weights)
         self.estimator_, self.classes_ = model, classes
@@ -215,6 +224,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
 
     def _check_parameters(self) -> None:
         check_choices(self, threshold=("cross-validation", "rate"))
+        if isinstance(self.cv, str):
+            check_choices(self, cv=("own",))
         check_positive(self, "beta")
         if self.positive_rate is None:
             return
@@ -251,6 +262,14 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         held_out = hold_out(estimator, X, codes.astype(np.float64), metadata, self.n_jobs, 0, False)
         found = held_out.predict(folds, len(folds))
         return np.concatenate([each for each in found if each is not None])  # all folds leave both classes
+
+    def _own_scores(self, model: Any) -> Array:
+        if not hasattr(model, "held_out_"):
+            raise ValueError(
+                f'cv="own" takes the held_out_ of its estimator, but {type(model).__name__} has none: use'
+                ' RLSCV(cv="leave-one-out"), or folds.'
+            )
+        return np.asarray(to_host(model.held_out_))
 
     def _choose(self, codes: Rows, scores: Array, weights: Array | None) -> tuple[float, float]:
         """Return the threshold, and its F-score."""
