@@ -13,7 +13,8 @@ from kernelrank.metrics import auc, best_f_score
 
 Array = NDArray[np.float64]
 
-LAMBDAS = 2.0 ** np.arange(-10, 11, 2)  # the paper's software has every power of two from 2^-10 to 2^10
+# Every second power of two, the larger of equals first. The paper's software has all from 2^10 to 2^-10.
+LAMBDAS = 2.0 ** np.arange(2, -9, -2)
 N_FOLDS = 10
 
 
@@ -33,7 +34,7 @@ class Measures(NamedTuple):
 
 
 def draw_folds(documents: NDArray, seed: int) -> NDArray[np.intp]:
-    """Number the fold of each row: documents are dealt at random."""
+    """Deal documents to folds at random, and return the fold of each row."""
     _, codes = np.unique(documents, return_inverse=True)
     return np.random.default_rng(seed).permutation(codes.max() + 1)[codes] % N_FOLDS
 

@@ -56,6 +56,12 @@ class HeldOut:
         M = (self._vectors * (lam / (values + lam))) @ self._vectors.T - self._constant
         return Residuals(M, self._y)
 
+    def weights(self, lam: float) -> Array:
+        """Return the weights of the kernels of all rows; with a mean, of kernels less their means."""
+        values = np.maximum(self._values, 0.0)
+        along = self._vectors.T @ (self._y - self._y.mean() * (self._constant > 0))
+        return self._vectors @ (along / (values + lam))
+
 
 class Residuals:
     """What takes targets to residuals, and the residuals."""

@@ -1,0 +1,35 @@
+"""The task as a scikit-learn pipeline: graphs, features, least squares, a threshold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from _measure import LAMBDAS
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from kernelrank import RLSCV
+from kernelrank.kernels import AllPaths
+from kernelrank.metrics import best_f_score
+from kernelrank.model_selection import FScoreClassifier
+
+N_BASIS = 4000  # at most, as in the paper
+
+
+def make_classifier(n_pairs: int, combine: Literal["max", "sum"] = "max", n_basis: int = N_BASIS) -> Pipeline:
+    """Return a classifier of graphs, which chooses alpha and its threshold by the same held-out documents.
+
+    Fit it with ``fit(graphs, y, fscoreclassifier__groups=documents)``.
+    """
+    least_squares = RLSCV(
+        LAMBDAS / n_pairs,
+        scoring=pooled_f_score,
+        kernel="cosine",  # rows are of length one: the inner product, which takes sparse rows as they are
+        n_basis=n_basis if n_pairs > n_basis else None,
+    )
+    return make_pipeline(AllPaths(combine, n_jobs=-1), FScoreClassifier(least_squares, cv="own"))
+
+
+def pooled_f_score(y: np.ndarray, scores: np.ndarray) -> float:
+    """F-score with the best threshold."""
+    return best_f_score(y, scores).f_score
