@@ -9,7 +9,7 @@ from kernelrank.datasets import Dependency, Entity, PPICorpus, Sentence, Token
 
 VERBS = {"binds": 1, "activates": 1, "precedes": 0, "resembles": 0}
 ADVERBS = ("often", "never", "directly", "also", "probably")
-N_DOCUMENTS = 30
+N_DOCUMENTS = 20
 
 
 def make_corpora() -> dict[str, PPICorpus]:

@@ -37,8 +37,8 @@ def line(name: str, found: Measures) -> list[str]:
 
 
 SETTING = """
-AIMed, `combine="max"`, ten folds; lambda and threshold by holding out what folds are made of: each document, or each pair
-alone. Pairs of a sentence share most of their graph: folds of pairs train on the neighbours of what they test on.
+AIMed, `combine="max"`, ten folds; lambda and threshold by holding out what folds are made of: each document, or each
+pair alone. Pairs of a sentence share most of their graph: folds of pairs train on the neighbours of what they test on.
 The literature names up to 18 points of F-score for it (Sætre et al., as cited in the paper). Means over splits ± their
 standard error, in percent.
 """

@@ -170,8 +170,8 @@ def seconds_table(task: Run, seconds: dict[str, dict[str, float]]) -> str:
 SETTING = """
 Means over {n_splits} random splits of the documents into ten folds, ± the standard error of that mean over splits (not
 over corpora that might have been); σ is the standard deviation over the ten folds, mean over splits. Lambda and
-threshold of a fold are those with the best F-score when each document of the other nine folds is held out in turn: nothing about
-a fold is known when it is scored. *all*: F-score of saying that all pairs interact. In percent.
+threshold of a fold are those with the best F-score when each document of the other nine folds is held out in turn:
+nothing about a fold is known when it is scored. *all*: F-score of saying that all pairs interact. In percent.
 
 Least squares of ±1 with all training pairs, where the paper has 4,000 basis vectors at random, which on AIMed and
 BioInfer is less than all: `pipeline.md` has what that does. No model is fitted: `_nested.py` says how one
