@@ -41,7 +41,11 @@ def graphs(draw, largest=0.15):
     n = draw(st.integers(0, 6))
     labels = draw(st.lists(st.lists(st.sampled_from(LABELS), max_size=3), min_size=n, max_size=n))
     vertex = st.integers(0, max(n - 1, 0))
-    edges = draw(st.lists(st.tuples(vertex, vertex, st.floats(0, largest)), max_size=2 * n if n else 0, min_size=0))
+    edges = draw(
+        st.lists(
+            st.tuples(vertex, vertex, st.just(0.0) | st.floats(1e-3, largest)), max_size=2 * n if n else 0, min_size=0
+        )
+    )
     edges = edges if n else []
     # With at most two edges from a vertex, all rows of A sum to less than one.
     kept = [edge for k, edge in enumerate(edges) if sum(e[0] == edge[0] for e in edges[:k]) < 6]
@@ -64,6 +68,12 @@ def test_definition(some, combine, max_length):
     np.testing.assert_allclose(K, G @ G.T, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_allclose(kernel.diagonal(some), np.diag(K), rtol=1e-12)
+
+
+def test_weights_whose_squares_are_no_numbers():
+    for weight in (1e-200, 1e200):
+        graph = Graph([["a"], ["b"], ["c"]], [[0, 1], [1, 2]], [weight, weight])
+        np.testing.assert_allclose(AllPaths(max_length=1).fit_transform([graph]).toarray(), [[0.5**0.5] * 2])
 
 
 @given(st.lists(graphs(), min_size=1, max_size=4), st.lists(graphs(), min_size=1, max_size=4), st.booleans())

@@ -246,7 +246,10 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         values, sizes = found.values, np.diff(found.offsets)
         if self.normalized:
             rows = np.repeat(np.arange(len(sizes)), sizes)
-            values = values / np.sqrt(np.bincount(rows, weights=values**2, minlength=len(sizes)))[rows]
+            largest = np.zeros(len(sizes))
+            np.maximum.at(largest, rows, values)
+            values = values / largest[rows]  # whose squares are numbers, whatever the weights
+            values /= np.sqrt(np.bincount(rows, weights=values**2, minlength=len(sizes)))[rows]
         offsets = np.append(0, np.cumsum(kept))[found.offsets]
         shape = (len(sizes), len(self.pairs_))
         return sp.csr_array((values[kept], columns[kept], offsets), shape=shape)
