@@ -188,7 +188,7 @@ CONFIGURED = """
   each fold; the threshold by their F-score.
 
 **Product was found by looking.** 34 variants (exponents and idf weights of the features, lengths of walks, weights of
-edges, parses, polynomial and Gaussian kernels, the two parts apart) were compared by leaving out the documents of all of
+edges, parses, polynomial and Gaussian kernels, the two parts apart) were compared by leaving out documents of all of
 HPRD50, IEPA and LLL, and seven of them on half of AIMed: these documents are in test folds here. The choice inside a
 fold does not see the fold, but that product is a candidate at all owes something to it, and its gain on these four
 corpora is somewhat flattered. **No variant was tried on BioInfer**: its gain is the one that nobody has chosen.
