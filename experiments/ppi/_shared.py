@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from _corpora import PUBLISHED, SUM, Configuration
+from _corpora import MAX, Configuration
 from _measure import LAMBDAS, Measures, draw_folds, measure
 from numpy.typing import NDArray
 
 from kernelrank.datasets import PPICorpus
 
 HERE = Path(__file__).parent
-LARGE = 8000  # pairs; of a larger corpus, variants are measured on fewer splits
+LARGE = 8000  # pairs; of a larger corpus, variants of the first configuration have fewer splits
 FEW_SPLITS = 3
 KEPT = HERE.parents[1] / "build" / "ppi"
 
@@ -50,7 +50,7 @@ class Run:
     def measures(self, name: str, configuration: Configuration) -> tuple[Measures, float]:
         """Measure all folds of all splits of a corpus; also the processor seconds that it took."""
         corpus, n_splits = self.corpora[name], self.n_splits
-        if len(corpus) > LARGE and configuration in (SUM, PUBLISHED):
+        if len(corpus) > LARGE and configuration != MAX:
             n_splits = min(n_splits, FEW_SPLITS)
         file = KEPT / f"{name}-{configuration.name}-{n_splits}.npz"
         if self.write and file.exists():

@@ -75,8 +75,9 @@ def by_f(found: Measures) -> Measures:
 
 
 def by_auc(found: list[Measures]) -> Measures:
-    """Choose configuration and lambda by the AUC of documents held out inside the other folds."""
-    joined = Measures(*(np.concatenate(each) for each in zip(*found, strict=True)))
+    """Choose configuration and lambda by the AUC of documents held out inside the other folds, of splits in common."""
+    n_splits = min(each.auc.shape[1] for each in found)
+    joined = Measures(*(np.concatenate([each[:, :n_splits] for each in parts]) for parts in zip(*found, strict=True)))
     return joined.at(joined.inner_auc.argmax(axis=0))
 
 
@@ -155,7 +156,8 @@ def configuration_table(task: Run, measures: dict[str, dict[str, Measures]]) -> 
 
 def share_of(measures: dict[str, dict[str, Measures]], name: str, configuration: Configuration) -> str:
     """How many folds choose a configuration."""
-    best = [measures[each.name][name].inner_auc.max(axis=0) for each in CHOICES]
+    found = [measures[each.name][name].inner_auc.max(axis=0) for each in CHOICES]
+    best = [each[: min(map(len, found))] for each in found]
     return percent(float(np.mean(np.argmax(best, axis=0) == CHOICES.index(configuration)))) + " %"
 
 
