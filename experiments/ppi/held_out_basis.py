@@ -74,4 +74,7 @@ SETTING = """
 Least squares of ±1, {n_basis:,} basis rows, two a sentence; ten folds of sentences. *kept*: the map has the basis rows
 of the test part, *removed*: it has not. Mean squared error; the mean of y alone gives about 0.77. In the paper, keeping
 them gives almost four times the error at small lambdas, and the same at large ones.
+
+**Reading.** The same picture, and more of it: with little regularisation, keeping them gives 21 times the error, with
+much the same. Of these lambdas both would choose 1, but keeping them says that it gives 0.586 where it gives 0.557.
 """
