@@ -278,12 +278,15 @@ CHARACTERS = b"0123456789 \n:#.e+-\x00\xffq\r"
 
 
 def check_mutations(path, rng, n_cases):
+    path.touch()
     for text in (RANK, LIGHT, RADIAL, POLYNOMIAL):
         for _ in range(n_cases):
             changed = bytearray(text.encode())
             for place in rng.integers(len(changed), size=rng.integers(1, 6)):
                 changed[place : place + rng.integers(3)] = CHARACTERS[rng.integers(len(CHARACTERS)) :][:1]
-            path.write_bytes(changed)
+            with path.open("r+b") as file:  # a new file, many times, is slow on some file systems
+                file.write(changed)
+                file.truncate()
             try:
                 model = load_svmlight_model(path)
             except ModelFormatError:
