@@ -42,6 +42,7 @@ def run(task: Run) -> None:
 SETTING = """
 Folds of the first split, by the estimators of `_pipeline.py` (and by `_nested.py`, with all pairs as a basis), in
 percent. With more than {n_basis:,} pairs, {n_basis:,} basis rows. *F inside*: of held-out documents of the other folds.
-The pipeline keeps alpha where `_nested.py` keeps lambda while documents are held out: the small differences of corpora
-without a basis come from that.
+While documents are held out inside, the pipeline keeps alpha where `_nested.py` keeps lambda, so that *F inside*, the
+threshold and now and then lambda differ a little. Where lambda is the same and all pairs are the basis, it is the same
+model, and AUC is the same.
 """
