@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 CONFIGURATIONS = (MAX, SUM, PUBLISHED, PRODUCT)
 CHOICES = (MAX, PRODUCT)
-MINUTES = 20  # that one split of all corpora may take
 
 
 class Row(NamedTuple):
@@ -64,6 +63,7 @@ def run(task: Run) -> None:
         configuration_table(task, measures),
         READING,
         "## Seconds",
+        SECONDS,
         seconds_table(task, seconds),
     ]
     task.report("single_corpus", parts)
@@ -150,8 +150,16 @@ def configuration_table(task: Run, measures: dict[str, dict[str, Measures]]) -> 
     rows.append(["**chosen**", *cells(chosen)])
     gains = [summarise(task, name, each).row.auc - PAPER[name].auc for name, each in chosen.items()]
     rows.append(["chosen - paper, AUC", *(f"{gain:+.1f}" for gain in gains)])
+    rows.append(["chosen - max, same splits", *(gain(chosen[name], measures[MAX.name][name]) for name in task.corpora)])
     rows.append([f"{PRODUCT.name} was chosen", *(share_of(measures, name, PRODUCT) for name in task.corpora)])
     return table(["AUC ± its error / F", *task.corpora], rows)
+
+
+def gain(found: Measures, others: Measures) -> str:
+    """Tell what AUC gains on the same splits, with its standard error over them."""
+    n_splits = len(found.auc)
+    gains = 100 * (np.nanmean(found.auc, axis=1) - np.nanmean(by_f(others).auc[:n_splits], axis=1))
+    return f"{gains.mean():+.1f} ± {standard_error(gains):.1f}"
 
 
 def share_of(measures: dict[str, dict[str, Measures]], name: str, configuration: Configuration) -> str:
@@ -166,7 +174,7 @@ def seconds_table(task: Run, seconds: dict[str, dict[str, float]]) -> str:
         [name, *(f"{value:.0f}" for value in mine.values()), f"{sum(mine.values()):.0f}"]
         for name, mine in seconds.items()
     ]
-    return table([f"processor seconds, {task.n_splits} splits", *task.corpora, "all"], rows)
+    return table(["processor seconds", *task.corpora, "all"], rows)
 
 
 SETTING = """
@@ -178,6 +186,9 @@ nothing about a fold is known when it is scored. *all*: F-score of saying that a
 Least squares of ±1 with all training pairs, where the paper has 4,000 basis vectors at random, which on AIMed and
 BioInfer is less than all: `pipeline.md` has what that does. No model is fitted: `_nested.py` says how one
 decomposition serves all splits, folds, documents and lambdas, exactly.
+"""
+SECONDS = """
+Of all splits together, on a machine that others used as well, one thread; three splits of BioInfer but for max.
 """
 CONFIGURED = """
 - **max**, **sum**: what two labels that are connected more than once are worth. The paper describes the sum; its errata
@@ -195,4 +206,16 @@ HPRD50, IEPA and LLL, and seven of them on half of AIMed: these documents are in
 fold does not see the fold, but that product is a candidate at all owes something to it, and its gain on these four
 corpora is somewhat flattered. **No variant was tried on BioInfer**: its gain is the one that nobody has chosen.
 """
-READING = ""
+READING = """
+On BioInfer, all but max have three splits.
+
+**Reading.** With max, all five AUCs are within two standard errors of the paper's, and F-scores within 3 points; AIMed
+is the same to a tenth. BioInfer is 2.1 points above, where 2 were hoped for; *published* is 0.8 above. The file names
+4,817 of BioInfer's 9,666 pairs in the reverse of their order in the sentence, 101 of LLL's 330, and next to none of the
+others', where *published* and max are alike: it points to the order of entities, with the tags that follow it, as the
+reason. (*published* also drops small values and the mean; these were not measured apart.) The sum is worse than the
+maximum everywhere, by 1 to 5 points of AUC and 1 to 3 of F, as the errata say.
+
+Product is better than max on all corpora, and was chosen by every fold of every split: there was nothing to choose.
+Compared with the paper it gains on all five, on IEPA nothing to speak of.
+"""
