@@ -66,16 +66,26 @@ void add_multiple(const double* source, double factor, double* target, std::size
   for (std::size_t j = 0; j < n; ++j) target[j] += factor * source[j];
 }
 
-// Turns A into (I - A)^-1 - I. False if the spectral radius of A is not below 1: for non-negative A, that is so if and
-// only if elimination without pivoting meets a pivot that is not positive.
+// What is left of 1 in a pivot. With less, rounding has taken ten digits, and cannot be told from a singular matrix.
+constexpr double kSmallestPivot = 1e-10;
+// Vertices or steps after which to look whether somebody asks to stop: small graphs never do.
+constexpr std::size_t kBetweenPolls = 64;
+
+bool finite(const Square& a) {
+  return std::all_of(a.values.begin(), a.values.end(), [](double w) { return w <= 1e300; });
+}
+
+// Turns A into (I - A)^-1 - I. False if the spectral radius of A is not below 1, or too close to it: for non-negative
+// A, elimination without pivoting then meets a pivot that is not positive, or nearly so.
 KERNELRANK_CLONES
-bool sum_all_walks(Square& a) {
+bool sum_all_walks(Square& a, Member& member) {
   const std::size_t n = a.n;
   // With W the sum over walks whose inner vertices are among the first ones, each step allows one vertex more.
   for (std::size_t k = 0; k < n; ++k) {
     double* through = a.row(k);
     const double pivot = 1.0 - through[k];
-    if (!(pivot > 0.0)) return false;
+    if (!(pivot > kSmallestPivot)) return false;
+    if (k % kBetweenPolls == kBetweenPolls - 1 && member.stop()) return true;
     const double around = 1.0 / pivot;  // no turn at k, one, two, ...
     for (std::size_t j = 0; j < n; ++j) through[j] *= around;
     for (std::size_t i = 0; i < n; ++i) {
@@ -85,29 +95,31 @@ bool sum_all_walks(Square& a) {
       add_multiple(through, reach, row, n);
     }
   }
-  return std::all_of(a.values.begin(), a.values.end(), [](double w) { return w <= 1e300; });
+  return finite(a);
 }
 
-// Turns A into A + A^2 + ... + A^length.
+// Turns A into A + A^2 + ... + A^length. False if that overflows.
 KERNELRANK_CLONES
-void sum_short_walks(Square& a, std::int64_t length, const std::vector<Edge>& edges, Square& other) {
+bool sum_short_walks(Square& a, std::int64_t length, const std::vector<Edge>& edges, Square& other, Member& member) {
   const std::size_t n = a.n;
   for (std::int64_t step = 1; step < length; ++step) {
+    if (static_cast<std::size_t>(step) % kBetweenPolls == 0 && (member.stop() || !finite(a))) break;
     other.reset(n);
     for (const Edge& edge : edges) {  // other = A (I + a)
       other.row(edge.from)[edge.to] += edge.weight;
       add_multiple(a.row(edge.to), edge.weight, other.row(edge.from), n);
     }
-    if (other.values == a.values) return;  // there are no longer walks
+    if (other.values == a.values) break;  // there are no longer walks
     std::swap(a, other);
   }
+  return finite(a);
 }
 
 // One graph after the other; its memory serves them all.
 class Connector {
  public:
-  Connector(const Graphs& graphs, bool strongest, std::int64_t max_length)
-      : graphs_(graphs), strongest_(strongest), max_length_(max_length) {}
+  Connector(const Graphs& graphs, bool strongest, std::int64_t max_length, Member& member)
+      : graphs_(graphs), strongest_(strongest), max_length_(max_length), member_(member) {}
 
   // False if the sum is infinite.
   bool connect(std::size_t graph, std::vector<LabelPair>& found) {
@@ -137,19 +149,31 @@ class Connector {
   void read(std::size_t graph) {
     first_ = static_cast<std::size_t>(graphs_.vertices[graph]);
     n_vertices_ = static_cast<std::size_t>(graphs_.vertices[graph + 1]) - first_;
-    const auto* begin = graphs_.label + graphs_.labels[first_];
-    known_.assign(begin, graphs_.label + graphs_.labels[first_ + n_vertices_]);
+    read_edges(graph);
+    known_.clear();  // labels that can be connected
+    for (std::size_t v = 0; v < n_vertices_; ++v) {
+      const auto* label = graphs_.label + graphs_.labels[first_ + v];
+      if (has_edge_[v]) known_.insert(known_.end(), label, graphs_.label + graphs_.labels[first_ + v + 1]);
+    }
     std::sort(known_.begin(), known_.end());
     known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
     local_.clear();
+    const auto* begin = graphs_.label + graphs_.labels[first_];
     for (auto* label = begin; label < graphs_.label + graphs_.labels[first_ + n_vertices_]; ++label) {
       local_.push_back(
           static_cast<std::size_t>(std::lower_bound(known_.begin(), known_.end(), *label) - known_.begin()));
     }
+  }
+
+  // Edges without weight are none.
+  void read_edges(std::size_t graph) {
     edges_.clear();
+    has_edge_.assign(n_vertices_, 0);
     for (auto e = graphs_.edges[graph]; e < graphs_.edges[graph + 1]; ++e) {
-      edges_.push_back(
-          {static_cast<std::size_t>(graphs_.from[e]), static_cast<std::size_t>(graphs_.to[e]), graphs_.weight[e]});
+      if (graphs_.weight[e] == 0.0) continue;
+      const auto from = static_cast<std::size_t>(graphs_.from[e]), to = static_cast<std::size_t>(graphs_.to[e]);
+      edges_.push_back({from, to, graphs_.weight[e]});
+      has_edge_[from] = has_edge_[to] = 1;
     }
   }
 
@@ -162,9 +186,8 @@ class Connector {
       inside_.push_back({components_.place(edge.from), components_.place(edge.to), edge.weight});
       walks_.row(inside_.back().from)[inside_.back().to] += edge.weight;
     }
-    if (max_length_ == 0) return sum_all_walks(walks_);
-    sum_short_walks(walks_, max_length_, inside_, other_);
-    return true;
+    if (max_length_ == 0) return sum_all_walks(walks_, member_);
+    return sum_short_walks(walks_, max_length_, inside_, other_, member_);
   }
 
   void add(std::size_t from, std::size_t to, double weight) {
@@ -183,9 +206,11 @@ class Connector {
   const Graphs& graphs_;
   bool strongest_;
   std::int64_t max_length_;
+  Member& member_;
   std::size_t first_ = 0, n_vertices_ = 0;
   std::vector<std::int32_t> known_;  // labels of the graph
   std::vector<std::size_t> local_;   // of the vertices: places in `known_`
+  std::vector<char> has_edge_;       // of the vertices
   std::vector<Edge> edges_, inside_;
   Components components_;
   Square walks_, other_, pairs_;
@@ -198,7 +223,7 @@ LabelPairs connect_labels(const Graphs& graphs, bool strongest, std::int64_t max
   LabelPairs found{std::vector<std::vector<LabelPair>>(graphs.n_graphs), {}};
   std::vector<char> diverges(graphs.n_graphs, 0);
   run_team(n_threads, cancel, [&](Member& member) {
-    Connector connector(graphs, strongest, max_length);
+    Connector connector(graphs, strongest, max_length, member);
     // Dealt out in turns: neighbours are often alike, and as large.
     for (auto g = static_cast<std::size_t>(member.index()); g < graphs.n_graphs && !member.stop();
          g += static_cast<std::size_t>(member.size())) {

@@ -40,7 +40,7 @@ def run(task: Run) -> None:
         for lam, a, b in zip(LAMBDAS, kept, removed, strict=True)
     ]
     parts = [
-        "# Basis rows of the test part: figure 1 of Paper III",
+        "# Basis rows of the test part: figure 1 of Airola et al. (2011)",
         SETTING.format(n_basis=len(nystrom.basis_indices_)),
     ]
     parts += [table(["lambda", "kept", "removed", "kept / removed"], rows), "![Mean squared error](held-out-basis.svg)"]

@@ -345,10 +345,18 @@ class TestMalice:
             tracemalloc.stop()
 
     def test_long_ids(self):
-        for text in (corpus(sentence(id="s" * 1001)), tag("corpus", tag("document", id="d" * 1001))):
-            with pytest.raises(DataFormatError, match="has an id of more than 1000 characters"):
+        for text in (corpus(sentence(id="s" * 101)), tag("corpus", tag("document", id="d" * 101))):
+            with pytest.raises(DataFormatError, match="has an id of more than 100 characters"):
                 load(text)
-        assert load(corpus(sentence(id="s" * 1000))).sentence[0] == "s" * 1000
+        assert load(corpus(sentence(id="s" * 100))).sentence[0] == "s" * 100
+
+    def test_long_sentences(self):
+        many = [tag("entity", id=f"e{k}", text="talin", charOffset="14-18") for k in range(2001)]
+        tokens = analysis("split_parse", "split", [("talin", 14)] * 2001, [])
+        ranges = [*ENTITIES, tag("entity", id="e4", text="talin", charOffset=",".join(["14-18"] * 2001))]
+        for text in (sentence(entities=many), sentence(analyses=(tokens,)), sentence(entities=ranges)):
+            with pytest.raises(DataFormatError, match="more than 2000 tokens, or ranges of entities, in a sentence"):
+                load(corpus(text))
 
     def test_deep_nesting(self):
         n = 200_000

@@ -1,5 +1,8 @@
 """The all-paths graph kernel, against its definition."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -113,8 +116,8 @@ def test_cycles_sum_up_and_may_diverge():
     assert just.spectral_radius() == pytest.approx(1.0)
     with pytest.raises(ValueError, match="below 1"):
         AllPaths().fit([just])
-    almost = Graph([["a"], ["b"]], [[0, 1], [1, 0]], [1.0, 1.0 - 1e-12])
-    assert AllPaths(normalized=False).fit_transform([almost]).max() == pytest.approx(1e12, rel=1e-3)
+    almost = Graph([["a"], ["b"]], [[0, 1], [1, 0]], [1.0, 1.0 - 1e-9])
+    assert AllPaths(normalized=False).fit_transform([almost]).max() == pytest.approx(1e9, rel=1e-6)
 
 
 def test_threads_change_nothing(rng):
@@ -170,8 +173,8 @@ def test_other_ways_to_make_a_graph():
     ("arguments", "message"),
     [
         ((["a"], [], []), "list of labels"),
-        (([["a"]], [[0, 1]], [1.0]), "between 0 and 0"),
-        (([["a"]], [[0, -1]], [1.0]), "between"),
+        (([["a"]], [[0, 1]], [1.0]), "numbers of the 1 vertices"),
+        (([["a"]], [[0, -1]], [1.0]), "from 0"),
         (([["a"]], [[0.5, 0.0]], [1.0]), "two columns"),
         (([["a"]], [0, 0], [1.0]), "two columns"),
         (([["a"]], [[0, 0]], [1.0, 2.0]), "1 edges"),
@@ -193,7 +196,7 @@ def test_bad_calls():
     ]:
         with pytest.raises(ValueError, match=message):
             kernel.fit(some)
-    with pytest.raises(TypeError, match="Graph 1 is of type list"):
+    with pytest.raises(TypeError, match=r"Graph 1 is of type builtins\.list"):
         AllPaths().fit([*some, [1]])
     with pytest.raises(ValueError, match="no graphs"):
         AllPaths().fit([])
@@ -231,3 +234,72 @@ def test_arrays_that_do_not_fit():
     ]:
         with pytest.raises(ValueError, match=r"graph|vert|edge|weight|negative"):
             connect_labels(**fit | {name: value})
+
+
+def test_a_spectral_radius_of_one_is_refused():
+    rng = np.random.default_rng(0)
+    for n in range(2, 30):
+        A = rng.uniform(size=(n, n))
+        for matrix in (np.full((n, n), 1 / n), A / A.sum(axis=1, keepdims=True)):
+            with pytest.raises(ValueError, match="spectral radius 1, which must be below 1"):
+                AllPaths().fit([Graph.from_adjacency(matrix, [["a"]] * n)])
+            AllPaths().fit([Graph.from_adjacency((1 - 1e-6) * matrix, [["a"]] * n)])
+
+
+def test_walks_that_overflow_are_refused():
+    both_ways = Graph([["a"], ["b"]], [[0, 1], [1, 0]], [1e200, 1e200])
+    one_way = Graph([["a"], ["b"], ["c"]], [[0, 1], [1, 2]], [1e200, 1e200])
+    for kernel, graph in (
+        (AllPaths(max_length=3), both_ways),
+        (AllPaths(), one_way),
+        (AllPaths(max_length=10**9), both_ways),
+    ):
+        with pytest.raises(ValueError, match="no float64 numbers"):
+            kernel.fit([graph])
+    # An edge without weight leads nowhere, also if sums are huge.
+    graph = Graph([["a"], ["b"]], [[0, 0], [1, 0], [0, 1]], [2.0, 0.0, 0.0])
+    assert AllPaths(max_length=900, normalized=False).fit_transform([graph]).toarray() == pytest.approx(2.0**901 - 2)
+    assert AllPaths(max_length=2**70).fit_transform([Graph([["a"]], [], [])]).shape == (1, 0)
+
+
+def test_labels_that_are_not_connected_cost_nothing(monkeypatch):
+    lonely = Graph([[f"label {k}"] for k in range(30_000)], [[0, 1]], [0.5])
+    assert AllPaths().fit_transform([lonely]).toarray() == pytest.approx(1.0)
+    monkeypatch.setattr("kernelrank.kernels._all_paths._MUCH", 0)
+    monkeypatch.setattr("kernelrank._memory.available_memory", lambda: 10)
+    with pytest.raises(MemoryError, match="fewer n_jobs"):
+        AllPaths().fit([lonely])
+
+
+def test_graphs_can_be_compared_and_sent():
+    graph = Graph([["a"], ["b", "c"]], [[0, 1]], [0.5])
+    again = pickle.loads(pickle.dumps(graph))
+    assert again == graph
+    assert hash(again) == hash(graph)
+    assert not again.weights.flags.writeable
+    assert not copy.deepcopy(graph).edges.flags.writeable
+    assert graph != Graph([["a"], ["b"]], [[0, 1]], [0.5])
+    assert graph != Graph([["a"], ["b", "c"]], [[0, 1]], [0.25])
+    assert graph != "a graph"
+
+
+def test_what_is_no_graph_is_said():
+    for make, message in (
+        (lambda: Graph(["ab", "cd"], [[0, 1]], [0.5]), "vertex 0 has 'ab'"),
+        (lambda: Graph((each for each in ["ab", "cd"]), [[0, 1]], [0.5]), "vertex 0 has 'ab'"),
+        (lambda: Graph.from_adjacency([[0, 1], [0, 0]], ["ab", "cd"]), "vertex 0 has 'ab'"),
+        (lambda: Graph([["a"], None], [[0, 1]], [0.5]), "vertex 1 has None"),
+        (lambda: Graph([["a"], [1]], [[0, 1]], [0.5]), "Labels are strings, but vertex 1"),
+        (lambda: Graph([], [[0, 1]], [0.5]), "of the 0 vertices"),
+        (lambda: Graph([["a"], ["b"]], [[0.0, 1.0]], [0.5]), "float64 of shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+    with pytest.raises(TypeError, match="put it into a list"):
+        AllPaths().fit(Graph([["a"]], [], []))
+    networkx = pytest.importorskip("networkx")
+    path = networkx.path_graph(3)
+    with pytest.raises(TypeError, match="networkx"):
+        AllPaths().fit([path])
+    with pytest.raises(ValueError, match="No vertex has the attribute 'labels'"):
+        Graph.from_networkx(path)

@@ -440,3 +440,26 @@ def test_a_failed_fit_leaves_the_earlier_one(rng):
     with pytest.raises(ValueError, match="only one row of a class"):
         model.fit(X[:, :2], np.arange(60) == 5)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_own_scores_respect_queries_and_weights(rng):
+    X, y, qid = np.repeat(rng.normal(size=(20, 40)), 3, axis=0), np.repeat(np.arange(20) % 2, 3), np.arange(60) // 3
+    expected = FScoreClassifier(RLSCV([1e-6]), cv="own").fit(X, y, groups=qid)
+    for metadata in ({"qid": qid}, {"qid": qid, "groups": qid}):
+        found = FScoreClassifier(RLSCV([1e-6]), cv="own").fit(X, y, **metadata)
+        assert (found.threshold_, found.f_score_) == (expected.threshold_, expected.f_score_)
+    weights = np.where(np.arange(60) < 6, 0.0, 1.0)
+    found = FScoreClassifier(OwnScores(), cv="own").fit(X, y, sample_weight=weights)
+    assert found.f_score_ == best_f_score(y[6:], np.arange(60.0)[6:]).f_score
+    with pytest.raises(ValueError, match="takes no groups"):
+        FScoreClassifier(OwnScores(), cv="own").fit(X, y, groups=qid)
+    with pytest.raises(ValueError, match="one a row"):
+        FScoreClassifier(RankRLS(), cv="own").fit(X, y)
+
+
+class OwnScores(RLS):
+    """Has held-out scores of its own."""
+
+    def fit(self, X, y, *, sample_weight=None):
+        self.held_out_ = np.arange(float(len(y)))
+        return super().fit(X, y, sample_weight=sample_weight)

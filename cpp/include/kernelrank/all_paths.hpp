@@ -33,7 +33,7 @@ struct LabelPair {
 };
 
 // The label pairs of each graph, sorted, without zeros. `max_length` bounds the walks' edges; 0 means all lengths. A
-// graph of which the sum of all is infinite has no pairs, and its number is in `diverging`.
+// graph of which the sum is infinite, or too large, has no pairs, and its number is in `diverging`.
 struct LabelPairs {
   std::vector<std::vector<LabelPair>> graphs;
   std::vector<std::size_t> diverging;

@@ -1,8 +1,8 @@
 """Reading corpora in the unified format of protein-protein interactions.
 
-The file is parsed as a stream, and nothing is kept but the sentence at hand. A document type declaration, without
+The file is parsed as a stream, of which the XML of one sentence is kept at a time. A document type declaration, without
 which XML knows neither entities that expand nor external ones, is refused, so no file can make the parser read
-another one or fill the memory.
+another one or grow in memory; what a sentence and an id may hold is bounded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from kernelrank.io._files import PathOrFile, name_of, open_for_reading
 _BLOCK_BYTES = 1 << 20
 _MOST_BYTES = 1 << 26  # the largest of the five corpora has 15 million
 _MOST_QUOTED = 40
-_LONGEST_ID = 1000  # arrays of ids are as wide as the longest
+_LONGEST_ID = 100  # arrays of ids are as wide as the longest
+_MOST_IN_SENTENCE = 2000  # tokens, and ranges of entities: each of these is compared with each of those
 _ENCODINGS = ("utf-8", "utf-16", "us-ascii", "iso-8859-1")  # that every XML parser knows
 _OFFSETS = re.compile("[0-9]{1,9}-[0-9]{1,9}(,[0-9]{1,9}-[0-9]{1,9})*")
 _INTERACTIONS = {"true": 1, "false": 0}
@@ -263,6 +264,9 @@ def _make_sentence(document: str, element: _Element, parse: str) -> Sentence:
     tokenization = _choose(parsed, tokenizations, "tokenizer", parsed.attributes["tokenizer"])
 
     token_elements = tokenization.children
+    n_ranges = sum(entity.attributes["charOffset"].count(",") + 1 for entity in element.find("entity"))
+    if max(len(token_elements), n_ranges) > _MOST_IN_SENTENCE:
+        raise _FormatError(element, f"more than {_MOST_IN_SENTENCE} tokens, or ranges of entities, in a sentence")
     numbers = _number(token_elements)
     tokens = []
     for token in token_elements:

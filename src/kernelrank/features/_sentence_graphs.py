@@ -1,4 +1,4 @@
-"""Graphs of sentences in which two entities may be related, as in Paper V.
+"""Graphs of sentences in which two entities may be related, as in Airola et al. (2008).
 
 A graph has two parts that are not connected. One is the syntax: a vertex for each token and for each
 dependency, and edges governor -> dependency -> dependent, heavier on the shortest paths between the two

@@ -14,10 +14,15 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._core import connect_labels
+from kernelrank._memory import require_memory
 from kernelrank._threads import resolve_threads
 from kernelrank.kernels._graphs import Graph
 
 Array = NDArray[np.float64]
+
+_LONGEST = 2**31 - 1  # walk that can be asked for
+_CLOSE = 1e-6  # to 1, of a spectral radius that may be the reason why there is no sum
+_MUCH = 1 << 28  # bytes: worth a closer look
 
 
 class LabelPairs(NamedTuple):
@@ -56,7 +61,8 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Edges of a walk at most. None means walks of any length, whose sum is finite if the spectral radius of A is
         below 1.
     normalized : bool, default=True
-        Whether graphs are of length one, ``k(g, g) = 1``. Large graphs have many more pairs than small ones.
+        Whether graphs are of length one, ``k(g, g) = 1``, but for those without connected labels. Large graphs have
+        many more pairs than small ones.
     n_jobs : int, default=None
         Threads; -1 means all cores.
 
@@ -69,8 +75,13 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    O(n^3) for n connected vertices, in compiled code without the GIL. Weights are not negative, and nothing cancels.
-    Features that no training graph has are left out of new graphs, but count for their length.
+    O(n^3) for n connected vertices, in compiled code without the GIL; a thread has memory for the squares of the
+    vertices and of the labels of a graph. Weights are not negative, so digits are lost only as the spectral radius gets
+    close to 1; closer than 1e-10 is refused.
+
+    It is for graphs, and no ``kernel=`` of an estimator, whose rows are numbers: use its features, or its matrix with
+    ``kernel="precomputed"``. Features that no training graph has are left out of new graphs, but count for their
+    length.
 
     References
     ----------
@@ -217,6 +228,8 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f'combine must be "sum" or "max", got {self.combine!r}.')
         if self.max_length is not None and (not isinstance(self.max_length, Integral) or self.max_length < 1):
             raise ValueError(f"max_length must be a positive whole number or None, got {self.max_length!r}.")
+        n_threads = resolve_threads(self.n_jobs)
+        _require_memory(graphs, n_threads)
         numbers = {label: number for number, label in enumerate(labels)}
         vertices = list(chain.from_iterable(graph.labels for graph in graphs))
         edges = np.concatenate([graph.edges for graph in graphs]).astype(np.int32)
@@ -229,15 +242,21 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             to=np.ascontiguousarray(edges[:, 1]),
             weight=np.concatenate([graph.weights for graph in graphs]),
             strongest=self.combine == "max",
-            max_length=0 if self.max_length is None else int(self.max_length),
-            n_threads=resolve_threads(self.n_jobs),
+            max_length=0 if self.max_length is None else min(int(self.max_length), _LONGEST),
+            n_threads=n_threads,
         )
         if len(diverging):
             graph = int(diverging[0])
+            radius = graphs[graph].spectral_radius()
+            if self.max_length is not None or radius < 1 - _CLOSE:
+                raise ValueError(
+                    f"The walks of {len(diverging)} graphs, the first being graph {graph}, have sums that are no"
+                    " float64 numbers: divide the weights by something larger."
+                )
             raise ValueError(
                 f"The walks of {len(diverging)} graphs have no finite sum: the weights of graph {graph} have the"
-                f" spectral radius {graphs[graph].spectral_radius():.4g}, which must be below 1. Divide the weights by"
-                " something larger, or bound the walks by max_length."
+                f" spectral radius {radius:.4g}, which must be below 1. Divide the weights by something larger, or"
+                " bound the walks by max_length."
             )
         return LabelPairs(offsets, first, second, values)
 
@@ -262,12 +281,14 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _check_graphs(graphs: Iterable[Graph]) -> list[Graph]:
+    if isinstance(graphs, Graph):
+        raise TypeError("A list of graphs is expected, got one graph: put it into a list.")
     graphs = list(graphs)
     for number, graph in enumerate(graphs):
         if not isinstance(graph, Graph):
             raise TypeError(
-                f"Graph {number} is of type {type(graph).__name__}: make it a kernelrank.kernels.Graph, by"
-                " from_adjacency or from_networkx."
+                f"Graph {number} is of type {type(graph).__module__}.{type(graph).__name__}: make it a"
+                " kernelrank.kernels.Graph, by from_adjacency or from_networkx."
             )
     if not graphs:
         raise ValueError("There are no graphs.")
@@ -276,3 +297,18 @@ def _check_graphs(graphs: Iterable[Graph]) -> list[Graph]:
 
 def _offsets(sizes: Iterable[int]) -> NDArray[np.int64]:
     return np.append(0, np.cumsum(np.fromiter(sizes, np.int64)))
+
+
+def _require_memory(graphs: Sequence[Graph], n_threads: int) -> None:
+    """Make sure that each thread can have the matrices of the largest graph: of its vertices, and of its labels."""
+    sizes = [(len(graph), sum(map(len, graph.labels))) for graph in graphs]
+    if 8 * n_threads * max(2 * n * n + k * k for n, k in sizes) < _MUCH:
+        return
+    n_bytes = 0
+    for graph in graphs:
+        connected = set(graph.edges.ravel().tolist())
+        k = len({label for vertex in connected for label in graph.labels[vertex]})
+        n_bytes = max(n_bytes, 8 * n_threads * (2 * len(connected) ** 2 + k * k))
+    require_memory(
+        n_bytes, "The walks between all vertices and labels of the largest graph", "Use fewer n_jobs, or split it."
+    )

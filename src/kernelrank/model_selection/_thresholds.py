@@ -203,6 +203,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
             argument = None if values is None else fit_argument(estimator, name)
             if argument is not None:
                 metadata[argument] = values
+        if isinstance(self.cv, str) and together is not None:  # queries, too
+            metadata[self._argument_for_groups(estimator)] = together
         if weights is not None:  # which must not be ignored
             metadata[fit_argument(estimator, "sample_weight") or "sample_weight"] = weights
         model = clone(estimator).fit(X, codes.astype(np.float64), **metadata)
@@ -213,7 +215,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
             metadata = {name: _safe_indexing(values, kept) for name, values in metadata.items()}
             weights = None if weights is None else weights[kept]
         if isinstance(self.cv, str):
-            scores, rows = self._own_scores(model), np.arange(len(codes))
+            scores, rows = self._own_scores(model, n_rows)[weighty], np.arange(len(codes))
         else:
             folds = self._folds(codes, together)
             scores, rows = self._held_out_scores(estimator, X, codes, metadata, folds), np.concatenate(folds)
@@ -263,13 +265,22 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         found = held_out.predict(folds, len(folds))
         return np.concatenate([each for each in found if each is not None])  # all folds leave both classes
 
-    def _own_scores(self, model: Any) -> Array:
-        if not hasattr(model, "held_out_"):
+    @staticmethod
+    def _argument_for_groups(estimator: Any) -> str:
+        argument = fit_argument(estimator, "groups")
+        if argument is None:
+            raise ValueError(f'cv="own" with groups or qid: fit of {type(estimator).__name__} takes no groups.')
+        return argument
+
+    @staticmethod
+    def _own_scores(model: Any, n_rows: int) -> Array:
+        scores = np.asarray(to_host(getattr(model, "held_out_", None)))
+        if scores.shape != (n_rows,):
             raise ValueError(
-                f'cv="own" takes the held_out_ of its estimator, but {type(model).__name__} has none: use'
-                ' RLSCV(cv="leave-one-out"), or folds.'
+                f'cv="own" takes the held_out_ of its estimator, one a row, but {type(model).__name__} has none: use'
+                ' RLSCV(cv="leave-one-out") itself, or folds.'
             )
-        return np.asarray(to_host(model.held_out_))
+        return scores
 
     def _choose(self, codes: Rows, scores: Array, weights: Array | None) -> tuple[float, float]:
         """Return the threshold, and its F-score."""
