@@ -1,4 +1,4 @@
-"""The data of the training benchmark: two public sets from files, two made here.
+"""The data of the training benchmarks: public sets from files, and two that are made here.
 
 Files are looked for in the folder that the environment variable KERNELRANK_DATA names:
 
@@ -10,6 +10,10 @@ text/news20_counts.npz
     The "bydate" version of 20 newsgroups, 18,846 documents: subject and body as counts of
     lower-case alphabetic words that occur in two or more documents. A CSR matrix as the arrays
     ``data``, ``indices``, ``indptr`` and ``shape``.
+text/reuters21578_counts.npz
+    The same of Reuters-21578, title and body of 21,578 documents.
+
+RCV1 is where scikit-learn's ``fetch_rcv1`` keeps it; nothing is downloaded here.
 """
 
 from __future__ import annotations
@@ -43,7 +47,7 @@ class Dataset(NamedTuple):
 
 def california_housing(n_train: int) -> Dataset:
     """Standardised features, house values as utilities."""
-    with gzip.open(_find("regression/california_housing.csv.gz"), "rt") as lines:
+    with gzip.open(find("regression/california_housing.csv.gz"), "rt") as lines:
         numbers = np.loadtxt(lines, delimiter=",", skiprows=1)
     X, y = numbers[:, :-1], numbers[:, -1]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -52,11 +56,36 @@ def california_housing(n_train: int) -> Dataset:
 
 def news20(n_train: int) -> Dataset:
     """Documents, and their similarity to one of them that is taken out."""
-    with np.load(_find("text/news20_counts.npz")) as parts:
+    return _documents(tf_idf(_word_counts("text/news20_counts.npz")), n_train)
+
+
+def reuters(n_train: int) -> Dataset:
+    """The same of Reuters-21578."""
+    return _documents(tf_idf(_word_counts("text/reuters21578_counts.npz")), n_train)
+
+
+def rcv1(n_train: int) -> Dataset:
+    """The same of RCV1, 804,414 documents, whose tf-idf weights come with it (Airola et al. 2011, section 5.1)."""
+    from sklearn.datasets import fetch_rcv1
+
+    try:
+        X = fetch_rcv1(download_if_missing=False).data
+    except OSError:
+        raise MissingDataError(
+            "needs RCV1 in scikit-learn's data folder, where sklearn.datasets.fetch_rcv1() puts it (656 MB)"
+        ) from None
+    return _documents(X, n_train)
+
+
+def _word_counts(name: str) -> Any:
+    with np.load(find(name)) as parts:
         data, indices = parts["data"].astype(np.float64), parts["indices"].astype(np.int32)
-        counts = sp.csr_matrix((data, indices, parts["indptr"]), shape=tuple(parts["shape"]))
+        return sp.csr_matrix((data, indices, parts["indptr"]), shape=tuple(parts["shape"]))
+
+
+def _documents(X: Any, n_train: int) -> Dataset:
     rng = np.random.default_rng(1)
-    return _split(*_similarity_to_one(tf_idf(counts), rng), n_train, rng)
+    return _split(*_similarity_to_one(X, rng), n_train, rng)
 
 
 def dense(n_train: int, n_features: int = 50) -> Dataset:
@@ -103,7 +132,8 @@ def _split(X: Any, y: Vector, n_train: int, rng: np.random.Generator) -> Dataset
     return Dataset(X[train], y[train], X[test], y[test])
 
 
-def _find(name: str) -> Path:
+def find(name: str) -> Path:
+    """Return where a file of public data is."""
     folder = os.environ.get("KERNELRANK_DATA")
     if not folder:
         raise MissingDataError(f"needs {name} in the folder that KERNELRANK_DATA names, but that is not set")

@@ -83,10 +83,10 @@ class Run:
         return 100 * spent / self.solve
 
 
-def train(rows: data.Dataset, alpha: float, line_search: bool) -> Run:
+def train(rows: data.Dataset, alpha: float, line_search: bool, n_threads: int = 1) -> Run:
     watch = Stopwatch()
     start = perf_counter()
-    oracle = LinearOracle(make_products(rows.X), PairwiseHinge(UtilityPairs(rows.y, n_jobs=1)))
+    oracle = LinearOracle(make_products(rows.X, n_threads), PairwiseHinge(UtilityPairs(rows.y, n_jobs=n_threads)))
     prepared = perf_counter()
     oracle.scores = watch.timed("products", oracle.scores)
     oracle.subgradient = watch.timed("products", oracle.subgradient)

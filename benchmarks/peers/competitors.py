@@ -14,7 +14,8 @@ XGBoost,        something else, with trees: a reference for    their defaults
 LightGBM        the test error, nothing more
 =============== ============================================== =========================
 
-``conversions.py`` checks the first four against each other. A package is imported when it is used,
+``conversions.py`` checks the first four against each other. Some more are kernelrank's solver as it was before its
+line search, or with slower ways to count: ``experiments/linearithmic_ranksvm`` measures them. A package is imported when it is used,
 so that a missing one can be left out.
 """
 
@@ -34,11 +35,16 @@ from numpy.typing import NDArray
 from benchmarks.peers.workloads import Rows
 from kernelrank import RankSVM
 from kernelrank.exceptions import ConvergenceWarning
+from kernelrank.losses import Risk
 from kernelrank.pairs import UtilityPairs
+from kernelrank.solvers import Bundle, LinearOracle, make_products
 
 Loss = Literal["hinge", "squared_hinge"]
 
+Method = Literal["auto", "tree", "rbtree", "pairs"]
+
 TOL = 1e-3  # kernelrank's default: the certified gap, or the relative norm of the gradient
+_MOST_ITERATIONS = 10_000  # without line search there may be many
 
 
 @dataclass
@@ -132,6 +138,47 @@ class KernelRank(Competitor):
         # Three products before the first iteration, one in each, and two in a step of conjugate gradients.
         steps = (int(model.history_["n_products"][-1]) - 3 - (model.n_iter_ - 1)) // 2
         return 20 + 2 * min(steps, 30 if model.n_features_in_ <= 10_000 else 8)
+
+
+class PlainBundle(Competitor):
+    """The solver of ``RankSVM`` for the hinge, without its line search or with another way to count; no queries.
+
+    With the red-black tree and no line search it is the paper's TreeRSVM.
+    """
+
+    package = "kernelrank"
+
+    def __init__(self, name: str, method: Method, line_search: bool) -> None:
+        super().__init__(name)
+        self.method, self.line_search = method, line_search
+
+    def fit(self, converted: Rows, problem: Problem) -> Fitted:
+        """Train to the gap that ``RankSVM`` is asked for."""
+        products = make_products(converted.X, problem.n_threads)
+        loss = CountedHinge(UtilityPairs(converted.y, n_jobs=problem.n_threads), self.method)
+        bundle = Bundle(LinearOracle(products, loss), line_search=self.line_search)
+        result = bundle.minimize(problem.alpha, tol=problem.tol or TOL, max_iter=_MOST_ITERATIONS)
+        return Fitted(
+            result.w,
+            iterations=result.n_iter,
+            passes=int(result.history["n_evaluations"][-1]),
+            lower_bound=result.lower_bound,
+            converged=result.converged,
+        )
+
+
+class CountedHinge:
+    """The average hinge of all pairs, from counts c and d by a method of choice (lemmas 1 and 2 of the paper)."""
+
+    def __init__(self, pairs: UtilityPairs, method: Method) -> None:
+        self.pairs, self.method = pairs, method
+
+    def __call__(self, scores: NDArray[np.float64]) -> Risk:
+        """Evaluate value and subgradient."""
+        c, d, total = self.pairs.count(scores, method=self.method)
+        g = (c - d) / self.pairs.n_pairs
+        offset = total / self.pairs.n_pairs
+        return Risk(offset + float(g @ scores), offset, g)
 
 
 class ScikitSurvival(Competitor):
@@ -266,6 +313,9 @@ COMPETITORS: dict[str, Competitor] = {
     who.name: who
     for who in (
         KernelRank("kernelrank"),
+        PlainBundle("kernelrank, no line search", "auto", line_search=False),
+        PlainBundle("TreeRSVM", "rbtree", line_search=False),
+        PlainBundle("PairRSVM", "pairs", line_search=True),
         ScikitSurvival("scikit-survival rbtree"),
         ScikitSurvival("scikit-survival avltree"),
         LinearSVCOnPairs("LinearSVC on pairs"),
