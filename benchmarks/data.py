@@ -60,12 +60,12 @@ def news20(n_train: int) -> Dataset:
 
 
 def reuters(n_train: int) -> Dataset:
-    """The same of Reuters-21578."""
+    """Documents of Reuters-21578, in the same way."""
     return _documents(tf_idf(_word_counts("text/reuters21578_counts.npz")), n_train)
 
 
 def rcv1(n_train: int) -> Dataset:
-    """The same of RCV1, 804,414 documents, whose tf-idf weights come with it (Airola et al. 2011, section 5.1)."""
+    """Documents of RCV1, in the same way: 804,414, with their tf-idf weights (Airola et al. 2011, section 5.1)."""
     from sklearn.datasets import fetch_rcv1
 
     try:

@@ -14,8 +14,8 @@ XGBoost,        something else, with trees: a reference for    their defaults
 LightGBM        the test error, nothing more
 =============== ============================================== =========================
 
-``conversions.py`` checks the first four against each other. Some more are kernelrank's solver as it was before its
-line search, or with slower ways to count: ``experiments/linearithmic_ranksvm`` measures them. A package is imported when it is used,
+``conversions.py`` checks the first four against each other. Some more are kernelrank's solver without its line search
+or with other ways to count: ``experiments/linearithmic_ranksvm`` measures them. A package is imported when it is used,
 so that a missing one can be left out.
 """
 

@@ -1,0 +1,180 @@
+"""Where the time of an iteration goes, how far that is from the least possible, and what float32 changes.
+
+- *products*, *counting*, *QP* are timed inside the solver, *other* is the rest of it. *sort* is part of counting: the
+  seconds of ``np.argsort`` of the scores times the passes.
+- *u*: one ``X @ w``, one ``X.T @ g`` (BLAS or SciPy) and one ``np.argsort``, in the same process. *ratio* is that of an
+  iteration to u.
+- *bound*: X read twice at the speed at which this process sums up an array, and one ``np.argsort``.
+"""
+
+from __future__ import annotations
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from _shared import ALPHAS, ROOT, TITLES, Found, Study, alone, as_list, matrix_bytes
+from threadpoolctl import threadpool_limits
+
+from benchmarks import data
+from benchmarks._timing import best_times, show_progress, table
+from benchmarks.peers.measure import PeakMemory, unit_tasks
+from benchmarks.peers.referee import Referee
+from benchmarks.peers.workloads import Rows
+from benchmarks.training import PARTS, Run, train
+from kernelrank import RankSVM
+
+RUNS = 3
+THREADS = (1, 2)
+COVTYPE_ALPHA = 1e-4  # chosen by experiments/covtype
+BANDWIDTH_BYTES = 1 << 28
+PRECISIONS = ("float64", "float32")
+READING = """
+"""
+
+
+def measure(study: Study) -> Found:
+    left_out: list[str] = []
+    records: list[Found] = []
+    for name in study.workloads(left_out):
+        rows, test = study.rows(name)
+        records += split(TITLES[name], rows, test, ALPHAS[name])
+    try:
+        rows, test = covtype()
+    except data.MissingDataError as reason:
+        left_out.append(f"covtype is left out: it {reason}.")
+    else:
+        records += split("covtype, 7 ordered classes", rows, test, COVTYPE_ALPHA)
+    show_progress("costs: float32")
+    return {"records": records, "left_out": left_out, "precision": compare_precisions(study)}
+
+
+def covtype() -> tuple[Rows, Rows]:
+    """Return all rows of the sample, to train on and to test on: this is about time."""
+    data.find("other/covtype_sample.npz")
+    spec = spec_from_file_location("covtype_run", ROOT / "experiments" / "covtype" / "run.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows = Rows(*module.load(None))
+    return rows, rows
+
+
+def split(title: str, rows: Rows, test: Rows, alpha: float) -> list[Found]:
+    records = []
+    everything = data.Dataset(rows.X, rows.y, test.X, test.y)
+    for n_threads in THREADS:
+        show_progress(f"costs: {title}, {n_threads} threads")
+        runs: list[Run] = []
+        units = unit_tasks(rows)
+        best = dict.fromkeys(units, np.inf)
+        for _ in range(RUNS):
+            runs.append(train(everything, alpha, True, n_threads))
+            now = best_times(units, 2, 4)
+            best = {name: min(best[name], now[name]) for name in units}
+        fastest = min(runs, key=lambda run: run.total)
+        result = fastest.result
+        records.append(
+            {
+                "what": title,
+                "rows": len(rows.y),
+                "threads": n_threads,
+                "iterations": result.n_iter,
+                "passes": int(result.history[-1]["n_evaluations"]),
+                "gap": result.gap,
+                "prepare": fastest.prepare,
+                "solve": fastest.solve,
+                **{part: fastest.parts[part] for part in PARTS},
+                "argsort": best_times({"": lambda scores=result.scores: np.argsort(scores)}, 3, 5)[""],
+                "u": sum(best.values()),
+                "read": 2 * matrix_bytes(rows.X) / bandwidth(),
+            }
+        )
+    return records
+
+
+def bandwidth() -> float:
+    """Bytes a second that one thread reads."""
+    numbers = np.ones(BANDWIDTH_BYTES // 8)
+    return numbers.nbytes / best_times({"": numbers.sum}, 3, 5)[""]
+
+
+def compare_precisions(study: Study) -> list[Found]:
+    """Fit the text in both, each in a process of its own, and evaluate both solutions in float64."""
+    train_rows, test = study.rows("text")
+    referee = Referee(train_rows, test, ALPHAS["text"], "hinge")
+    found = []
+    for dtype in PRECISIONS:
+        w, record = alone(fit_precision, study, dtype)
+        found.append({**record, "objective in float64": referee.objective(w)})
+    return found
+
+
+def fit_precision(study: Study, dtype: str) -> tuple[np.ndarray, Found]:
+    rows, _ = study.rows("text")
+    X: Any = rows.X.astype(dtype)
+    y = rows.y
+    del rows
+    with threadpool_limits(limits=1):
+        RankSVM(ALPHAS["text"]).fit(X[:100], y[:100])  # loads what is loaded late
+        memory = PeakMemory()
+        start = perf_counter()
+        model = RankSVM(ALPHAS["text"]).fit(X, y)
+        seconds, growth = perf_counter() - start, memory.growth()
+        best = best_times({"fit": lambda: RankSVM(ALPHAS["text"]).fit(X, y)}, 3, 5)
+    return model.coef_, {
+        "dtype": dtype,
+        "rows": len(y),
+        "X": matrix_bytes(X),
+        "growth": growth,
+        "seconds": min(seconds, best["fit"]),
+        "iterations": model.n_iter_,
+        "gap": model.gap_,
+        "objective": model.objective_,
+    }
+
+
+def report(found: Found, folder: Path) -> list[str]:
+    heading = [
+        *("rows, threads", "iterations", "passes", "gap", "prepare s", "solve s", "ms / iteration"),
+        *("products %", "sort %", "other counting %", "QP %", "other %", "u ms", "ratio", "bound ms", "ratio to it"),
+    ]
+    parts = ["# Where the time of an iteration goes", (__doc__ or "").split("\n\n", 1)[1].strip()]
+    parts += [as_list(found["left_out"]), table(["data", *heading], map(cost_cells, found["records"]))]
+    return [*filter(None, parts), "## float32 and float64", precision_table(found["precision"]), READING.strip()]
+
+
+def cost_cells(r: Found) -> list[str]:
+    each, sort = r["solve"] / r["iterations"], min(r["argsort"] * r["passes"], r["counting"])
+    other = r["solve"] - sum(r[part] for part in PARTS)
+    bound = r["read"] + r["argsort"]
+    shares = (r["products"], sort, r["counting"] - sort, r["QP"], other)
+    return [
+        *(r["what"], f"{r['rows']:,}, {r['threads']}", str(r["iterations"]), str(r["passes"]), f"{r['gap']:.1e}"),
+        *(f"{r['prepare']:.3g}", f"{r['solve']:.3g}", f"{1e3 * each:.3g}"),
+        *(f"{100 * share / r['solve']:.0f}" for share in shares),
+        *(f"{1e3 * r['u']:.3g}", f"{each / r['u']:.2f}", f"{1e3 * bound:.3g}", f"{each / bound:.2f}"),
+    ]
+
+
+def precision_table(records: list[Found]) -> str:
+    base = records[0]
+    heading = [
+        *("X", "rows", "X MB", "MB beyond it", "seconds", "of float64", "iterations", "gap"),
+        *("objective, its own X", "objective, float64 X"),
+    ]
+    cells = [
+        [
+            *(
+                r["dtype"],
+                f"{r['rows']:,}",
+                f"{r['X'] / 1e6:.1f}",
+                "" if r["growth"] is None else f"{r['growth'] / 1e6:.1f}",
+            ),
+            *(f"{r['seconds']:.3g}", f"{r['seconds'] / base['seconds']:.2f}", str(r["iterations"]), f"{r['gap']:.1e}"),
+            *(f"{r['objective']:.9f}", f"{r['objective in float64']:.9f}"),
+        ]
+        for r in records
+    ]
+    return table(heading, cells)

@@ -1,0 +1,123 @@
+"""Ten million sparse rows on two threads: seconds, passes, certified gap, memory.
+
+Each row has 50 non-zeros among 100,000 features: one in each of 50 groups of features, its frequencies falling as
+Zipf's, so that a row needs no sorting and no feature is there twice. Utilities are linear, with as much noise as
+signal, all different. X is float32 with 32-bit indices, 4 GB, and is made some rows at a time where it will stay.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import scipy.sparse as sp
+from _shared import Found, Study, alone, matrix_bytes
+from threadpoolctl import threadpool_limits
+
+from benchmarks._timing import best_times, show_progress, table
+from benchmarks.peers.measure import PeakMemory, unit_tasks
+from benchmarks.peers.workloads import Rows
+from kernelrank import RankSVM
+
+N_ROWS = (1_000_000, 10_000_000)
+N_TEST = 100_000
+N_FEATURES = 100_000
+NON_ZEROS = 50
+AT_ONCE = 100_000  # rows made at a time
+ALPHA = 1e-5
+LOSSES = ("hinge", "squared_hinge")
+READING = """
+"""
+
+
+def measure(study: Study) -> Found:
+    records = []
+    for m in (2_000, 4_000) if study.quick else N_ROWS:
+        for loss in LOSSES:
+            show_progress(f"large: {m:,} rows, {loss}")
+            # Another process only where there is memory to be measured.
+            records.append(fit(m, loss) if study.quick else alone(fit, m, loss))
+    return {"records": records}
+
+
+def fit(n_rows: int, loss: str) -> Found:
+    memory = PeakMemory()
+    start = perf_counter()
+    train, test = make_rows(n_rows, 0), make_rows(min(N_TEST, n_rows), 1)
+    made, made_bytes = perf_counter() - start, memory.growth()
+    with threadpool_limits(limits=1):
+        RankSVM(ALPHA, loss=loss, n_jobs=2).fit(train.X[:100], train.y[:100])  # loads what is loaded late
+        memory = PeakMemory()
+        start = perf_counter()
+        model = RankSVM(ALPHA, loss=loss, n_jobs=2).fit(train.X, train.y)
+        seconds, growth = perf_counter() - start, memory.growth()
+        units = best_times(unit_tasks(train), 2, 2)
+    return {
+        "rows": n_rows,
+        "loss": loss,
+        "make": made,
+        "make_bytes": made_bytes,
+        "X": matrix_bytes(train.X),
+        "seconds": seconds,
+        "growth": growth,
+        "solve": float(model.history_["seconds"][-1]),
+        "iterations": model.n_iter_,
+        "products": int(model.history_["n_products"][-1]),
+        "passes": int(model.history_["n_evaluations"][-1]),
+        "pairs": model.n_pairs_,
+        "gap": model.gap_,
+        "objective": model.objective_,
+        "error": 1 - model.score(test.X, test.y),
+        "u": sum(units.values()),
+    }
+
+
+def make_rows(n_rows: int, seed: int) -> Rows:
+    group = N_FEATURES // NON_ZEROS
+    shares = np.cumsum(1 / np.arange(1, group + 1)).astype(np.float32)
+    shares /= shares[-1]
+    w = np.random.default_rng(2).standard_normal(N_FEATURES)
+    starts = np.arange(n_rows + 1, dtype=np.int32)
+    starts *= NON_ZEROS
+    numbers, indices = np.empty(n_rows * NON_ZEROS, np.float32), np.empty(n_rows * NON_ZEROS, np.int32)
+    y = np.empty(n_rows)
+    rng = np.random.default_rng([3, seed])
+    for first in range(0, n_rows, AT_ONCE):
+        m = min(AT_ONCE, n_rows - first)
+        here = slice(first * NON_ZEROS, (first + m) * NON_ZEROS)
+        which = np.searchsorted(shares, rng.random((m, NON_ZEROS), np.float32))
+        which = np.minimum(which, group - 1) + group * np.arange(NON_ZEROS)
+        values = rng.random((m, NON_ZEROS), np.float32)
+        values /= np.linalg.norm(values, axis=1, keepdims=True)
+        numbers[here], indices[here] = values.ravel(), which.ravel()
+        # Rows have length one: the standard deviation of their products with w is one.
+        y[first : first + m] = (values * w[which]).sum(axis=1) + rng.standard_normal(m)
+    return Rows(sp.csr_matrix((numbers, indices, starts), shape=(n_rows, N_FEATURES)), y)
+
+
+def report(found: Found, folder: Path) -> list[str]:
+    def gigabytes(value: int | None) -> str:
+        return "" if value is None else f"{value / 1e9:.3g}"
+
+    heading = [
+        *("rows, loss", "pairs", "X GB", "GB to make it", "GB beyond it", "bytes a row", "fit s", "solver s"),
+        *("iterations", "products", "passes", "certified gap", "objective", "test error", "u s", "fit u"),
+    ]
+    cells = [
+        [
+            *(f"{r['rows']:,}, {r['loss'].replace('_', ' ')}", f"{r['pairs']:.1e}", gigabytes(r["X"])),
+            *(gigabytes(r["make_bytes"]), gigabytes(r["growth"])),
+            "" if r["growth"] is None else f"{r['growth'] / r['rows']:.0f}",
+            *(f"{r['seconds']:.3g}", f"{r['solve']:.3g}", str(r["iterations"]), str(r["products"]), str(r["passes"])),
+            *(f"{r['gap']:.1e}", f"{r['objective']:.6f}", f"{r['error']:.4f}", f"{r['u']:.3g}"),
+            f"{r['seconds'] / r['u']:.1f}",
+        ]
+        for r in found["records"]
+    ]
+    return [
+        "# Ten million rows on two threads",
+        f"alpha {ALPHA:g}, tol 0.001. " + " ".join((__doc__ or "").split("\n\n", 1)[1].split()),
+        table(heading, cells),
+        READING.strip(),
+    ]
