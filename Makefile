@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 PEERS := .venv-peers
 BIN := $(VENV)/bin
+EXPERIMENTS := $(patsubst experiments/%/run.py,experiment-%,$(wildcard experiments/*/run.py))
 CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-slow lint format bench bench-peers sanitize clean FORCE
+.PHONY: demo test test-slow lint format bench bench-peers experiments sanitize clean FORCE
 
 ## Train, evaluate and plot on data that comes with scikit-learn.
 demo: $(VENV)/built
@@ -49,6 +50,9 @@ bench-peers: $(PEERS)/built
 ## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA.
 experiment-%: $(VENV)/built
 	$(BIN)/python experiments/$*/run.py
+
+## All of them, one after the other: some hours.
+experiments: $(EXPERIMENTS)
 
 ## The tests of the compiled core under the address and undefined-behaviour sanitizers.
 sanitize: $(VENV)/built

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import matplotlib as mpl
 
 mpl.use("Agg")
+import _paths  # noqa: F401
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -19,7 +20,6 @@ from benchmarks import data
 from benchmarks._timing import show_progress
 from benchmarks.peers.workloads import WORKLOADS, Rows, Split, load, prepare
 
-ROOT = Path(__file__).parents[2]
 SIZES = {
     "housing": (1_000, 2_000, 4_000, 8_000, 16_000),
     "text": (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000),

@@ -15,7 +15,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from _shared import ALPHAS, ROOT, TITLES, Found, Study, alone, as_list, matrix_bytes
+from _paths import ROOT
+from _shared import ALPHAS, TITLES, Found, Study, alone, as_list, matrix_bytes
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data

@@ -13,15 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(1, str(ROOT))
-sys.path.insert(2, str(ROOT / "benchmarks"))  # its scripts import each other by their bare names
 
 import copies
 import costs
@@ -30,6 +25,7 @@ import evaluation
 import iterations
 import large
 import training
+from _paths import ROOT
 from _shared import Study
 from threadpoolctl import threadpool_limits
 

@@ -1,0 +1,181 @@
+"""The study of linearithmic training runs, and what it compares is comparable."""
+
+import importlib
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+PARTS = ["evaluation", "training", "copies", "iterations", "costs", "large", "documents"]
+
+
+@pytest.fixture
+def root(pytestconfig):
+    if not (pytestconfig.rootpath / "benchmarks").exists():
+        pytest.skip("a source distribution comes without benchmarks")
+    return pytestconfig.rootpath
+
+
+@pytest.fixture
+def load(root, monkeypatch):
+    """Import a module of the benchmarks."""
+    monkeypatch.syspath_prepend(root)
+    return lambda name: importlib.import_module(f"benchmarks.{name}")
+
+
+@pytest.fixture(scope="module")
+def quick(pytestconfig, tmp_path_factory):
+    """Output of a quick run without any data, by part: its text and its tables."""
+    if not (pytestconfig.rootpath / "benchmarks").exists():
+        pytest.skip("a source distribution comes without benchmarks")
+    script = pytestconfig.rootpath / "experiments" / "linearithmic_ranksvm" / "run.py"
+    environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
+    environment["SCIKIT_LEARN_DATA"] = str(tmp_path_factory.mktemp("empty"))
+    command = [sys.executable, script, "--quick"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    texts = ("\n" + done.stdout).split("\n# ")[1:]
+    return dict(zip(PARTS, texts, strict=True))
+
+
+def tables(text):
+    """Tables by the heading above them, each a list of rows by column."""
+    found, title, heading = {}, "", None
+    for line in text.splitlines():
+        if line.startswith("## "):
+            title, heading = line[3:], None
+        elif line.startswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if heading is None:
+                heading = cells
+            elif not set(cells[0]) <= {"-"}:
+                found.setdefault(title, []).append(dict(zip(heading, cells, strict=True)))
+        else:
+            heading = None
+    return found
+
+
+def test_evaluation(quick):
+    lines = tables(quick["evaluation"])["Text-like"]
+    assert [line["rows"] for line in lines] == ["250", "500", "1,000", "exponent", "off a m log m, %"]
+    assert all(float(line[f"{name} s"]) > 0 for line in lines[:3] for name in ("pairs", "rbtree", "tree", "training"))
+    assert "California housing is left out: it needs regression/california_housing.csv.gz" in quick["evaluation"]
+
+
+def test_training(quick):
+    found = tables(quick["training"])
+    work = {line["who"]: line for line in found["Text-like, alpha 1e-05: certificates and work at 1,000 rows"]}
+    names = {"RankSVM", "no line search", "squared hinge", "TreeRSVM", "PairRSVM", "RankSVM, 2 threads"}
+    assert names <= set(work)
+    for name in names:
+        assert float(work[name]["certified gap"]) <= 1e-3
+    # They count the same pairs, so they take the same steps.
+    for one, other in (("RankSVM", "PairRSVM"), ("no line search", "TreeRSVM")):
+        assert work[one]["iterations"] == work[other]["iterations"]
+        assert work[one]["objective"] == work[other]["objective"]
+    assert int(work["RankSVM"]["iterations"]) < int(work["TreeRSVM"]["iterations"])
+    errors = found["Text-like, alpha 1e-05: test error"]
+    assert [line["rows"] for line in errors] == ["250", "500", "1,000"]
+    assert float(errors[-1]["RankSVM"]) < float(errors[0]["RankSVM"]) < 0.5
+
+
+def test_copies(quick):
+    found = tables(quick["copies"])
+    products, fits = found["The two products, by the form of X"], found["A whole fit, by the copies that there are"]
+    assert [line["rows, threads"] for line in products] == [
+        f"{m}, {threads}" for m in ("250", "500", "1,000") for threads in (1, 2)
+    ]
+    assert all(float(line["rows / both"]) > 0 for line in fits)
+
+
+def test_iterations_stay_below_the_bound(quick):
+    found = tables(quick["iterations"])
+    assert list(found) == ["Text-like: rows", "Text-like: alpha", "Text-like: tol"]
+    for lines in found.values():
+        for line in lines:
+            plain = int(line["iterations, no line search"].replace(",", "").removesuffix(" (stopped)"))
+            assert int(line["iterations"]) <= plain < float(line["bound 4 R² / (alpha eps)"])
+
+
+def test_costs(quick):
+    found = tables(quick["costs"])
+    [one, two] = found[""]
+    assert (one["rows, threads"], two["rows, threads"]) == ("1,000, 1", "1,000, 2")
+    shares = ("products %", "sort %", "other counting %", "QP %", "other %")
+    assert sum(float(one[name]) for name in shares) == pytest.approx(100, abs=3)
+    double, single = found["float32 and float64"]
+    assert float(single["X MB"]) < float(double["X MB"])
+    assert float(single["objective, float64 X"]) == pytest.approx(float(double["objective, float64 X"]), abs=1e-3)
+    assert "covtype is left out: it needs other/covtype_sample.npz" in quick["costs"]
+
+
+def test_large(quick):
+    [lines] = tables(quick["large"]).values()
+    assert [line["rows, loss"] for line in lines] == [
+        f"{m}, {loss}" for m in ("2,000", "4,000") for loss in ("hinge", "squared hinge")
+    ]
+    assert all(float(line["certified gap"]) <= 1e-3 for line in lines)
+    assert all(float(line["test error"]) < 0.5 for line in lines)
+
+
+def test_documents(quick):
+    text = quick["documents"]
+    for name in ("20 newsgroups", "Reuters-21578", "RCV1"):
+        assert f"{name} is left out: it needs" in text
+    lines = tables(text)["Made here"]
+    assert len(lines) == 15
+    assert all(float(line["certified gap"]) <= 1e-3 for line in lines)
+
+
+def test_unknown_part(root):
+    command = [sys.executable, root / "experiments" / "linearithmic_ranksvm" / "run.py", "figure"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "no such part: figure" in done.stderr
+
+
+def test_rcv1_with_the_papers_construction(load, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(np.where(rng.random((40, 100)) < 0.7, rng.random((40, 100)), 0.0))
+    asked = []
+
+    def fetch_rcv1(**settings):
+        asked.append(settings)
+        return SimpleNamespace(data=X)
+
+    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", fetch_rcv1)
+    rows = load("data").rcv1(30)
+    assert asked == [{"download_if_missing": False}]
+    assert rows.X.shape == (30, 100)
+    assert rows.X_test.shape == (9, 100)  # one is taken out
+    left = sp.vstack([rows.X, rows.X_test]).toarray()
+    [target] = [row for row in X.toarray() if not (left == row).all(axis=1).any()]
+    np.testing.assert_allclose(np.r_[rows.y, rows.y_test], left @ target)
+
+
+def test_rcv1_is_not_downloaded(load, monkeypatch, tmp_path):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    data = load("data")
+    with pytest.raises(data.MissingDataError, match="fetch_rcv1"):
+        data.rcv1(10)
+
+
+@pytest.mark.parametrize("method", ["auto", "rbtree", "pairs"])
+@pytest.mark.parametrize("line_search", [True, False])
+def test_variants_of_the_solver_find_the_optimum(load, method, line_search):
+    competitors, workloads = load("peers.competitors"), load("peers.workloads")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    rows = workloads.Rows(X, np.round(X @ np.arange(4) + rng.normal(size=80)))  # with ties
+    problem = competitors.Problem(rows, 0.01, "hinge", tol=1e-6)
+    ours = competitors.COMPETITORS["kernelrank"].fit(rows, problem)
+    variant = competitors.PlainBundle("variant", method, line_search).fit(rows, problem)
+    assert variant.converged
+    objective = load("peers.referee").Referee(rows, rows, 0.01, "hinge").objective
+    assert objective(variant.w) == pytest.approx(objective(ours.w), abs=1e-6)
+    assert variant.lower_bound <= objective(ours.w) + 1e-12
