@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +79,7 @@ def fit_all(train: Rows, test: Rows) -> list[Found]:
         for name, problem in problems.items()
     }
     units = unit_tasks(train)
-    seconds = best_times({**tasks, **units}, 1, 5)
+    seconds = best_times({**tasks, **units}, 1, 5, process_time)
     records = []
     for name, problem in problems.items():
         referee, found = Referee(train, test, ALPHA, problem.loss), fitted[name]
