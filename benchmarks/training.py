@@ -83,18 +83,24 @@ class Run:
         return 100 * spent / self.solve
 
 
-def train(rows: data.Dataset, alpha: float, line_search: bool, n_threads: int = 1) -> Run:
-    watch = Stopwatch()
-    start = perf_counter()
+def train(
+    rows: data.Dataset,
+    alpha: float,
+    line_search: bool,
+    n_threads: int = 1,
+    clock: Callable[[], float] = perf_counter,
+) -> Run:
+    watch = Stopwatch(clock)
+    start = clock()
     oracle = LinearOracle(make_products(rows.X, n_threads), PairwiseHinge(UtilityPairs(rows.y, n_jobs=n_threads)))
-    prepared = perf_counter()
+    prepared = clock()
     oracle.scores = watch.timed("products", oracle.scores)
     oracle.subgradient = watch.timed("products", oracle.subgradient)
     oracle.risk = watch.timed("counting", oracle.risk)
     bundle = Bundle(oracle, line_search=line_search)
     bundle._solve = watch.timed("QP", bundle._solve)
     result = bundle.minimize(alpha, tol=TOL)
-    return Run(result, prepared - start, perf_counter() - prepared, watch.seconds)
+    return Run(result, prepared - start, clock() - prepared, watch.seconds)
 
 
 def train_in_turns(rows: data.Dataset, alpha: float, n_runs: int) -> dict[bool, Run]:

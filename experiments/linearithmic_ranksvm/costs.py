@@ -1,5 +1,6 @@
 """Where the time of an iteration goes, how far that is from the least possible, and what float32 changes.
 
+- Processor time with one thread, seconds of the clock with two; the best of several runs.
 - *products*, *counting*, *QP* are timed inside the solver, *other* is the rest of it. *sort* is part of counting: the
   seconds of ``np.argsort`` of the scores times the passes.
 - *u*: one ``X @ w``, one ``X.T @ g`` (BLAS or SciPy) and one ``np.argsort``, in the same process. *ratio* is that of an
@@ -11,12 +12,12 @@ from __future__ import annotations
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
 from _paths import ROOT
-from _shared import ALPHAS, TITLES, Found, Study, alone, as_list, matrix_bytes
+from _shared import ALPHAS, TITLES, Found, Study, alone, as_list, clock_for, matrix_bytes
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data
@@ -67,12 +68,13 @@ def split(title: str, rows: Rows, test: Rows, alpha: float) -> list[Found]:
     everything = data.Dataset(rows.X, rows.y, test.X, test.y)
     for n_threads in THREADS:
         show_progress(f"costs: {title}, {n_threads} threads")
+        clock = clock_for(n_threads)
         runs: list[Run] = []
         units = unit_tasks(rows)
         best = dict.fromkeys(units, np.inf)
         for _ in range(RUNS):
-            runs.append(train(everything, alpha, True, n_threads))
-            now = best_times(units, 2, 4)
+            runs.append(train(everything, alpha, True, n_threads, clock))
+            now = best_times(units, 2, 4, clock)
             best = {name: min(best[name], now[name]) for name in units}
         fastest = min(runs, key=lambda run: run.total)
         result = fastest.result
@@ -87,7 +89,7 @@ def split(title: str, rows: Rows, test: Rows, alpha: float) -> list[Found]:
                 "prepare": fastest.prepare,
                 "solve": fastest.solve,
                 **{part: fastest.parts[part] for part in PARTS},
-                "argsort": best_times({"": lambda scores=result.scores: np.argsort(scores)}, 3, 5)[""],
+                "argsort": best_times({"": lambda scores=result.scores: np.argsort(scores)}, 3, 5, clock)[""],
                 "u": sum(best.values()),
                 "read": 2 * matrix_bytes(rows.X) / bandwidth(),
             }
@@ -98,7 +100,7 @@ def split(title: str, rows: Rows, test: Rows, alpha: float) -> list[Found]:
 def bandwidth() -> float:
     """Bytes a second that one thread reads."""
     numbers = np.ones(BANDWIDTH_BYTES // 8)
-    return numbers.nbytes / best_times({"": numbers.sum}, 3, 5)[""]
+    return numbers.nbytes / best_times({"": numbers.sum}, 3, 5, process_time)[""]
 
 
 def compare_precisions(study: Study) -> list[Found]:
@@ -120,10 +122,10 @@ def fit_precision(study: Study, dtype: str) -> tuple[np.ndarray, Found]:
     with threadpool_limits(limits=1):
         RankSVM(ALPHAS["text"]).fit(X[:100], y[:100])  # loads what is loaded late
         memory = PeakMemory()
-        start = perf_counter()
+        start = process_time()
         model = RankSVM(ALPHAS["text"]).fit(X, y)
-        seconds, growth = perf_counter() - start, memory.growth()
-        best = best_times({"fit": lambda: RankSVM(ALPHAS["text"]).fit(X, y)}, 3, 5)
+        seconds, growth = process_time() - start, memory.growth()
+        best = best_times({"fit": lambda: RankSVM(ALPHAS["text"]).fit(X, y)}, 3, 5, process_time)
     return model.coef_, {
         "dtype": dtype,
         "rows": len(y),

@@ -1,7 +1,8 @@
 """Figure 1: seconds of one evaluation of loss and subgradient, by the way the pairs are counted.
 
 Seconds of processor time in one thread, the best of several runs; what takes more than two seconds runs once. An
-evaluation is ``p = X w``, the counts c and d, the loss, and ``X' (c - d)``; w is a trained solution of the same rows. *training* is what `RankSVM` does: the counts are never stored.
+evaluation is ``p = X w``, the counts c and d, the loss, and ``X' (c - d)``; w is a trained solution of the same rows.
+*training* is what `RankSVM` does: the counts are never stored.
 """
 
 from __future__ import annotations

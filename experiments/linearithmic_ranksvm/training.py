@@ -1,8 +1,7 @@
 """Figures 2, 3 and 4: seconds to a certified gap, peak memory, and test error, of ours and of others.
 
-Each fit has a new process and one thread unless said otherwise, and what counts is processor time: with two threads
-seconds of the clock. See ``benchmarks/peers/measure.py``; a referee computes objective, gap and
-test error of all in the same way.
+Each fit has a new process, see ``benchmarks/peers/measure.py``. Seconds are processor time of one thread; those of two
+threads are of the clock. A referee computes objective, gap and test error of all in the same way.
 """
 
 from __future__ import annotations
