@@ -134,7 +134,7 @@ def test_documents(quick):
 
 def test_unknown_part(root):
     command = [sys.executable, root / "experiments" / "linearithmic_ranksvm" / "run.py", "figure"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "no such part: figure" in done.stderr
 

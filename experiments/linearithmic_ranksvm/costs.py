@@ -143,8 +143,8 @@ def report(found: Found, folder: Path) -> list[str]:
         *("rows, threads", "iterations", "passes", "gap", "prepare s", "solve s", "ms / iteration"),
         *("products %", "sort %", "other counting %", "QP %", "other %", "u ms", "ratio", "bound ms", "ratio to it"),
     ]
-    parts = ["# Where the time of an iteration goes", (__doc__ or "").split("\n\n", 1)[1].strip()]
-    parts += [as_list(found["left_out"]), table(["data", *heading], map(cost_cells, found["records"]))]
+    parts = ["# Where the time of an iteration goes", as_list(found["left_out"])]
+    parts.append(table(["data", *heading], map(cost_cells, found["records"])))
     return [*filter(None, parts), "## float32 and float64", precision_table(found["precision"]), READING.strip()]
 
 

@@ -26,7 +26,7 @@ import iterations
 import large
 import training
 from _paths import ROOT
-from _shared import Study
+from _shared import Study, as_list
 from threadpoolctl import threadpool_limits
 
 from benchmarks._timing import machine, show_progress
@@ -81,7 +81,8 @@ def write(name: str, build: Path, results: Path) -> str:
         f"Written by `python experiments/linearithmic_ranksvm/run.py {name}`, {found['seconds'] / 60:.1f} minutes.",
         *found["machine"].splitlines(),
     ]
-    text = "\n\n".join([title, "\n".join(f"- {line}" for line in about), *filter(None, parts)]) + "\n"
+    how = (PARTS[name].__doc__ or "").split("\n\n", 1)[1].strip()
+    text = "\n\n".join([title, as_list(about), how, *filter(None, parts)]) + "\n"
     (results / f"{name}.md").write_text(text)
     return text
 
