@@ -116,9 +116,7 @@ def test_costs(quick):
 
 def test_large(quick):
     [lines] = tables(quick["large"]).values()
-    assert [line["rows, loss"] for line in lines] == [
-        f"{m}, {loss}" for m in ("2,000", "4,000") for loss in ("hinge", "squared hinge")
-    ]
+    assert [line["rows, loss"] for line in lines] == ["2,000, hinge", "2,000, squared hinge"]
     assert all(float(line["certified gap"]) <= 1e-3 for line in lines)
     assert all(float(line["test error"]) < 0.5 for line in lines)
 
