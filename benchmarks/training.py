@@ -87,12 +87,11 @@ def train(
     rows: data.Dataset,
     alpha: float,
     line_search: bool,
-    n_threads: int = 1,
     clock: Callable[[], float] = perf_counter,
 ) -> Run:
     watch = Stopwatch(clock)
     start = clock()
-    oracle = LinearOracle(make_products(rows.X, n_threads), PairwiseHinge(UtilityPairs(rows.y, n_jobs=n_threads)))
+    oracle = LinearOracle(make_products(rows.X), PairwiseHinge(UtilityPairs(rows.y, n_jobs=1)))
     prepared = clock()
     oracle.scores = watch.timed("products", oracle.scores)
     oracle.subgradient = watch.timed("products", oracle.subgradient)

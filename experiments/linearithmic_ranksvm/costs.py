@@ -1,6 +1,6 @@
 """Where the time of an iteration goes, how far that is from the least possible, and what float32 changes.
 
-- Processor time with one thread, seconds of the clock with two; the best of several runs.
+- One thread, seconds of processor time, the best of several runs.
 - *products*, *counting*, *QP* are timed inside the solver, *other* is the rest of it. *sort* is part of counting: the
   seconds of ``np.argsort`` of the scores times the passes.
 - *u*: one ``X @ w``, one ``X.T @ g`` (BLAS or SciPy) and one ``np.argsort``, in the same process. *ratio* is that of an
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from _paths import ROOT
-from _shared import ALPHAS, TITLES, Found, Study, alone, as_list, clock_for, matrix_bytes
+from _shared import ALPHAS, TITLES, Found, Study, alone, as_list, matrix_bytes
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data
@@ -29,7 +29,6 @@ from benchmarks.training import PARTS, Run, train
 from kernelrank import RankSVM
 
 RUNS = 3
-THREADS = (1, 2)
 COVTYPE_ALPHA = 1e-4  # chosen by experiments/covtype
 BANDWIDTH_BYTES = 1 << 28
 PRECISIONS = ("float64", "float32")
@@ -42,13 +41,13 @@ def measure(study: Study) -> Found:
     records: list[Found] = []
     for name in study.workloads(left_out):
         rows, test = study.rows(name)
-        records += split(TITLES[name], rows, test, ALPHAS[name])
+        records.append(split(TITLES[name], rows, test, ALPHAS[name]))
     try:
         rows, test = covtype()
     except data.MissingDataError as reason:
         left_out.append(f"covtype is left out: it {reason}.")
     else:
-        records += split("covtype, 7 ordered classes", rows, test, COVTYPE_ALPHA)
+        records.append(split("covtype, 7 ordered classes", rows, test, COVTYPE_ALPHA))
     show_progress("costs: float32")
     return {"records": records, "left_out": left_out, "precision": compare_precisions(study)}
 
@@ -63,38 +62,31 @@ def covtype() -> tuple[Rows, Rows]:
     return rows, rows
 
 
-def split(title: str, rows: Rows, test: Rows, alpha: float) -> list[Found]:
-    records = []
+def split(title: str, rows: Rows, test: Rows, alpha: float) -> Found:
+    show_progress(f"costs: {title}")
     everything = data.Dataset(rows.X, rows.y, test.X, test.y)
-    for n_threads in THREADS:
-        show_progress(f"costs: {title}, {n_threads} threads")
-        clock = clock_for(n_threads)
-        runs: list[Run] = []
-        units = unit_tasks(rows)
-        best = dict.fromkeys(units, np.inf)
-        for _ in range(RUNS):
-            runs.append(train(everything, alpha, True, n_threads, clock))
-            now = best_times(units, 2, 4, clock)
-            best = {name: min(best[name], now[name]) for name in units}
-        fastest = min(runs, key=lambda run: run.total)
-        result = fastest.result
-        records.append(
-            {
-                "what": title,
-                "rows": len(rows.y),
-                "threads": n_threads,
-                "iterations": result.n_iter,
-                "passes": int(result.history[-1]["n_evaluations"]),
-                "gap": result.gap,
-                "prepare": fastest.prepare,
-                "solve": fastest.solve,
-                **{part: fastest.parts[part] for part in PARTS},
-                "argsort": best_times({"": lambda scores=result.scores: np.argsort(scores)}, 3, 5, clock)[""],
-                "u": sum(best.values()),
-                "read": 2 * matrix_bytes(rows.X) / bandwidth(),
-            }
-        )
-    return records
+    units = unit_tasks(rows)
+    best = dict.fromkeys(units, np.inf)
+    runs: list[Run] = []
+    for _ in range(RUNS):
+        runs.append(train(everything, alpha, True, process_time))
+        now = best_times(units, 2, 4, process_time)
+        best = {name: min(best[name], now[name]) for name in units}
+    fastest = min(runs, key=lambda run: run.total)
+    result = fastest.result
+    return {
+        "what": title,
+        "rows": len(rows.y),
+        "iterations": result.n_iter,
+        "passes": int(result.history[-1]["n_evaluations"]),
+        "gap": result.gap,
+        "prepare": fastest.prepare,
+        "solve": fastest.solve,
+        **{part: fastest.parts[part] for part in PARTS},
+        "argsort": best_times({"": lambda: np.argsort(result.scores)}, 3, 5, process_time)[""],
+        "u": sum(best.values()),
+        "read": 2 * matrix_bytes(rows.X) / bandwidth(),
+    }
 
 
 def bandwidth() -> float:
@@ -140,7 +132,7 @@ def fit_precision(study: Study, dtype: str) -> tuple[np.ndarray, Found]:
 
 def report(found: Found, folder: Path) -> list[str]:
     heading = [
-        *("rows, threads", "iterations", "passes", "gap", "prepare s", "solve s", "ms / iteration"),
+        *("rows", "iterations", "passes", "gap", "prepare s", "solve s", "ms / iteration"),
         *("products %", "sort %", "other counting %", "QP %", "other %", "u ms", "ratio", "bound ms", "ratio to it"),
     ]
     parts = ["# Where the time of an iteration goes", as_list(found["left_out"])]
@@ -154,7 +146,7 @@ def cost_cells(r: Found) -> list[str]:
     bound = r["read"] + r["argsort"]
     shares = (r["products"], sort, r["counting"] - sort, r["QP"], other)
     return [
-        *(r["what"], f"{r['rows']:,}, {r['threads']}", str(r["iterations"]), str(r["passes"]), f"{r['gap']:.1e}"),
+        *(r["what"], f"{r['rows']:,}", str(r["iterations"]), str(r["passes"]), f"{r['gap']:.1e}"),
         *(f"{r['prepare']:.3g}", f"{r['solve']:.3g}", f"{1e3 * each:.3g}"),
         *(f"{100 * share / r['solve']:.0f}" for share in shares),
         *(f"{1e3 * r['u']:.3g}", f"{each / r['u']:.2f}", f"{1e3 * bound:.3g}", f"{each / bound:.2f}"),

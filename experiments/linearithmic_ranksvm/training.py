@@ -1,7 +1,7 @@
 """Figures 2, 3 and 4: seconds to a certified gap, peak memory, and test error, of ours and of others.
 
-Each fit has a new process, see ``benchmarks/peers/measure.py``. Seconds are processor time of one thread; those of two
-threads are of the clock. A referee computes objective, gap and test error of all in the same way.
+Each fit has a new process, see ``benchmarks/peers/measure.py``. Seconds are processor time of one thread. A
+referee computes objective, gap and test error of all in the same way.
 """
 
 from __future__ import annotations
@@ -38,19 +38,17 @@ ENTRIES = {
     ),
     "text": (
         *_OURS,
-        Entry("kernelrank", "hinge", n_threads=2),
         Entry("PairRSVM", "hinge", 128_000),  # a minute; twice the rows take four
         Entry("scikit-survival rbtree", "squared_hinge", 8_000),  # 6 GB: it takes dense arrays only
     ),
 }
 NAMES = {
-    ("kernelrank", "hinge", 1): "RankSVM",
-    ("kernelrank", "hinge", 2): "RankSVM, 2 threads",
-    ("kernelrank, no line search", "hinge", 1): "no line search",
-    ("kernelrank", "squared_hinge", 1): "squared hinge",
-    ("scikit-survival rbtree", "squared_hinge", 1): "scikit-survival (sq.)",
-    ("LinearSVC on pairs", "hinge", 1): "LinearSVC",
-    ("LinearSVC on pairs", "squared_hinge", 1): "LinearSVC (sq.)",
+    ("kernelrank", "hinge"): "RankSVM",
+    ("kernelrank, no line search", "hinge"): "no line search",
+    ("kernelrank", "squared_hinge"): "squared hinge",
+    ("scikit-survival rbtree", "squared_hinge"): "scikit-survival (sq.)",
+    ("LinearSVC on pairs", "hinge"): "LinearSVC",
+    ("LinearSVC on pairs", "squared_hinge"): "LinearSVC (sq.)",
 }
 READING = """
 """
@@ -67,15 +65,7 @@ def measure(study: Study) -> Found:
                 if entry.competitor in missing() or m > entry.most_rows or entry in given_up:
                     continue
                 show_progress(f"training: {name}, {m:,} rows, {entry.loss}: {entry.competitor}")
-                job = Job(
-                    name,
-                    m,
-                    ALPHAS[name],
-                    entry.loss,
-                    entry.competitor,
-                    entry.n_threads,
-                    processor_time=entry.n_threads == 1,
-                )
+                job = Job(name, m, ALPHAS[name], entry.loss, entry.competitor, processor_time=True)
                 record = measure_here(job, folder) if study.quick else measure_apart(job, folder, LIMIT)
                 if record["status"] != "ok":
                     given_up.add(entry)
@@ -101,7 +91,7 @@ def report(found: Found, folder: Path) -> list[str]:
     records = [
         {
             **r,
-            "who": NAMES.get((r["competitor"], r["loss"], r["n_threads"]), r["competitor"]),
+            "who": NAMES.get((r["competitor"], r["loss"]), r["competitor"]),
             "rows": r["n_rows"],
             "MB": r["peak_bytes"] / MEGABYTE if r.get("peak_bytes") else None,
         }
