@@ -87,9 +87,7 @@ def test_training(quick):
 def test_copies(quick):
     found = tables(quick["copies"])
     products, fits = found["The two products, by the form of X"], found["A whole fit, by the copies that there are"]
-    assert [line["rows, threads"] for line in products] == [
-        f"{m}, {threads}" for m in ("250", "500", "1,000") for threads in (1, 2)
-    ]
+    assert [line["rows"] for line in products] == [line["rows"] for line in fits] == ["250", "500", "1,000"]
     assert all(float(line["rows / both"]) > 0 for line in fits)
 
 

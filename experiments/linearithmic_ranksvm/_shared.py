@@ -7,7 +7,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import Any, NamedTuple, TypeVar
 
 import matplotlib as mpl
@@ -80,11 +79,6 @@ def linearithmic_error(points: Sequence[Point]) -> float | None:
         return None
     ratio = np.log(seconds / (m * np.log(m)))
     return float(np.expm1(np.abs(ratio - (ratio.max() + ratio.min()) / 2).max()))
-
-
-def clock_for(n_threads: int) -> Callable[[], float]:
-    """Processor time of one thread does not depend on what else the machine does; several need the clock."""
-    return process_time if n_threads == 1 else perf_counter
 
 
 def number(value: float | None, form: str = ".3g") -> str:
