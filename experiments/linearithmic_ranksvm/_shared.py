@@ -113,6 +113,7 @@ def draw(panels: Sequence[Panel], path: Path) -> None:
                 style = {"ls": "--"} if name.endswith("…") else {"marker": "o", "ms": 3.5}
                 [handles[name]] = axes.plot(*zip(*points, strict=True), color=colours[name], label=name, **style)
             axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y, xscale="log", yscale=panel.yscale)
+            axes.minorticks_off()  # they would be most of the file
             axes.grid(alpha=0.3)
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False)
         figure.savefig(path, metadata={"Date": None})
