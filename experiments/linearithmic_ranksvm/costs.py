@@ -36,9 +36,9 @@ READING = """
 **Reading.** With many rows an iteration costs 1.4 (text) to 2 (covtype) times two products and a sort: it has two
 counting passes, because of the line search, and they sort too. The QP and Python are next to nothing. On California
 housing it is 6.2 times: with 8 features the products hardly count and u is nearly all sort, while an iteration has two
-counting passes of about three sorts each (NumPy's sort is vectorised, and the pass, once sorted, goes through a tree for
-each row), and at 1.7 milliseconds an iteration a sixth is Python. To come closer, a pass would have to make use of the
-order of the one before it.
+counting passes of about three sorts each (NumPy's sort is vectorised; a pass, once sorted, goes through a tree for each
+row), and at 1.7 milliseconds an iteration a sixth is Python. To come closer, a pass would have to make use of the order
+of the one before it.
 
 A10 reports less than six seconds for an iteration with half a million rows of covtype; here it is 0.08 seconds, for the
 397,050 rows there are. float32 saves a third of the data's memory and a seventh of the time, for the same objective to
