@@ -49,8 +49,8 @@ FITS: dict[str, tuple[str, Loss]] = {
     "PairRSVM": ("PairRSVM", "hinge"),
 }
 READING = """
-One thread, seconds of processor time; alpha is the paper's for RCV1, 1e-5. Collections of 20,000 documents end where the
-paper's begins to be large, so these are about iterations and errors more than about exponents.
+One thread, seconds of processor time; alpha is the paper's for RCV1, 1e-5. Collections of 20,000 documents are small
+beside the paper's: they tell about iterations and errors more than about exponents.
 
 **Reading.** On real text as on what is made from seeds, iterations do not depend on the number of documents: 13 to 16
 on newsgroups, 21 to 24 on Reuters, and four to five times as many without line search. Already at 16,000 documents
