@@ -30,9 +30,9 @@ AT_ONCE = 100_000  # rows made at a time
 ALPHA = 1e-5
 READING = """
 **Reading.** Fifty million million pairs are ordered to a certified gap of 0.001 in 37 passes, with less than 90 bytes a
-row beyond X: a fifth of what X takes. Ten times the rows take as many iterations, and 15 times the processor time; m log
-m would be 12. Memory, which other programs used as well, is slower. For the same reason *fit s* is more than it
-has to be; half of *processor s* is what two free cores would take at best.
+row beyond X: a fifth of what X takes. Ten times the rows take as many iterations, and 15 times the processor time.
+m log m would be 12; memory, which other programs used as well, is slower. For the same reason *fit s* is more than it
+has to be: half of *processor s* is what two free cores would take at best.
 """
 
 
