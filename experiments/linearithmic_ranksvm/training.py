@@ -63,8 +63,8 @@ as future work, saves half of the time, and the tree of running counts takes a s
 the paper's method needs 18 seconds here. On its machine it took 18 minutes, PairRSVM 122 hours and SVM^rank 83. Going
 through the pairs is 60 times slower than counting them at 64,000 rows already, for the same solution.
 
-Figure 3: beyond the one copy of X, RankSVM needs about 100 bytes a row and some vectors of features, as its notes say: an
-eighth of X for 512,000 text-like rows, but more than X where that is small, with 8 features or few rows.
+Figure 3: beyond the one copy of X, RankSVM needs about 100 bytes a row and some vectors of features, as its notes say:
+an eighth of X for 512,000 text-like rows, but more than X where that is small, with 8 features or few rows.
 
 Figure 4: those that solve the same problem have the same test error, up to what a gap of 0.001 leaves open. The squared
 hinge, another problem, is as good or better: by 0.014 on 512,000 text-like rows and 0.018 on house values.
