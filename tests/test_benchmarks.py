@@ -16,7 +16,7 @@ def run(pytestconfig):
     def run(script):
         environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
         command = [sys.executable, folder / script, "--quick"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
         return done.stdout

@@ -21,7 +21,7 @@ def ppi(pytestconfig):
 def test_the_quick_run_of_ppi(ppi):
     environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
     command = [sys.executable, "-W", "error", ppi / "run.py", "--quick"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     for title in (

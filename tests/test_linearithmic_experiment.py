@@ -36,7 +36,7 @@ def quick(pytestconfig, tmp_path_factory):
     environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
     environment["SCIKIT_LEARN_DATA"] = str(tmp_path_factory.mktemp("empty"))
     command = [sys.executable, script, "--quick"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     texts = ("\n" + done.stdout).split("\n# ")[1:]
@@ -130,7 +130,7 @@ def test_documents(quick):
 
 def test_unknown_part(root):
     command = [sys.executable, root / "experiments" / "linearithmic_ranksvm" / "run.py", "figure"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert "no such part: figure" in done.stderr
 
