@@ -102,8 +102,9 @@ def differences_vanish(found: dict[Setting, Summary], without: set[str], which: 
     ]
 
 
-def summary_table(lines: Lines, seconds: dict[str, float], jobs: int) -> str:
+def summary_table(lines: Lines, seconds: dict[str, float]) -> str:
     found = {setting: summarise(each) for setting, each in lines.items()}
+    minutes, busy = sum(seconds.values()) / 60, sum(processor_seconds.values()) / 60
     rows = [
         pooling_is_pessimistic(found, POOLED_ROWS),
         pooling_is_pessimistic(found, POOLED_FOLDS),
@@ -115,17 +116,11 @@ def summary_table(lines: Lines, seconds: dict[str, float], jobs: int) -> str:
         differences_vanish(found, set(), "all"),
         [
             f"the whole study takes less than {MINUTES} minutes on two cores",
-            f"{undisturbed(seconds, jobs):.1f} minutes if nothing else runs, by processor time; see above",
-            verdict(undisturbed(seconds, jobs) < MINUTES),
+            f"{minutes:.1f} minutes, for {busy:.1f} minutes of processor time",
+            verdict(minutes < MINUTES),
         ],
     ]
     return table(["expected", "found (rows, positive, signal)", ""], rows, n_texts=3)
-
-
-def undisturbed(seconds: dict[str, float], jobs: int) -> float:
-    """Return the minutes that it takes if no other program runs: the simulations keep all processes busy."""
-    alone = sum(value for name, value in seconds.items() if name not in SIMULATIONS)
-    return (sum(processor_seconds.values()) / jobs + alone) / 60
 
 
 def time_text(seconds: dict[str, float], jobs: int) -> str:
@@ -155,7 +150,7 @@ def write(
     parts = [
         "# Estimating AUC from few rows",
         "Written by `make experiment-auc_estimation`. " + time_text(seconds, jobs),
-        summary_table(lines, seconds, jobs),
+        summary_table(lines, seconds),
         SET_UP.format(shift=SHIFT, alpha=ALPHA),
         found["checked"],
         "## Bias: mean deviation from the true AUC",

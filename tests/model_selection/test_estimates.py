@@ -355,7 +355,7 @@ def test_intervals_hold_the_truth(signal):
         for interval, found in (("jackknife", held), ("rows", narrow)):
             low, high = estimate_auc(RankRLS(1.0), X, y, interval=interval, verbose=0).interval
             found.append(low <= truth <= high)
-    assert sum(held) >= 54  # of 60, where 57 are expected
+    assert sum(held) >= 55  # of 60, where 57 are expected
     assert sum(narrow) < sum(held)
 
 
