@@ -25,3 +25,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 def rng(request):
     """Every seed passes, not one."""
     return np.random.default_rng(request.param)
+
+
+@pytest.fixture(scope="session")
+def root(pytestconfig):
+    """Return the folder of benchmarks and experiments, which are not part of the package."""
+    if not (pytestconfig.rootpath / "benchmarks").exists():
+        pytest.skip("a source distribution comes without benchmarks and experiments")
+    return pytestconfig.rootpath

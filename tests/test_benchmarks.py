@@ -8,14 +8,10 @@ import pytest
 
 
 @pytest.fixture
-def run(pytestconfig):
-    folder = pytestconfig.rootpath / "benchmarks"
-    if not folder.exists():
-        pytest.skip("a source distribution comes without benchmarks")
-
+def run(root):
     def run(script):
         environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
-        command = [sys.executable, folder / script, "--quick"]
+        command = [sys.executable, root / "benchmarks" / script, "--quick"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""

@@ -11,11 +11,8 @@ from kernelrank import RLS
 
 
 @pytest.fixture
-def ppi(pytestconfig):
-    folder = pytestconfig.rootpath / "experiments" / "ppi"
-    if not folder.exists():
-        pytest.skip("a source distribution comes without experiments")
-    return folder
+def ppi(root):
+    return root / "experiments" / "ppi"
 
 
 def test_the_quick_run_of_ppi(ppi):

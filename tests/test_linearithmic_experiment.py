@@ -14,13 +14,6 @@ PARTS = ["evaluation", "training", "copies", "iterations", "costs", "large", "do
 
 
 @pytest.fixture
-def root(pytestconfig):
-    if not (pytestconfig.rootpath / "benchmarks").exists():
-        pytest.skip("a source distribution comes without benchmarks")
-    return pytestconfig.rootpath
-
-
-@pytest.fixture
 def load(root, monkeypatch):
     """Import a module of the benchmarks."""
     monkeypatch.syspath_prepend(root)
@@ -28,11 +21,9 @@ def load(root, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def quick(pytestconfig, tmp_path_factory):
+def quick(root, tmp_path_factory):
     """Output of a quick run without any data, by part: its text and its tables."""
-    if not (pytestconfig.rootpath / "benchmarks").exists():
-        pytest.skip("a source distribution comes without benchmarks")
-    script = pytestconfig.rootpath / "experiments" / "linearithmic_ranksvm" / "run.py"
+    script = root / "experiments" / "linearithmic_ranksvm" / "run.py"
     environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
     environment["SCIKIT_LEARN_DATA"] = str(tmp_path_factory.mktemp("empty"))
     command = [sys.executable, script, "--quick"]

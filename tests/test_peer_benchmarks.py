@@ -13,13 +13,6 @@ import scipy.sparse as sp
 
 
 @pytest.fixture
-def root(pytestconfig):
-    if not (pytestconfig.rootpath / "benchmarks").exists():
-        pytest.skip("a source distribution comes without benchmarks")
-    return pytestconfig.rootpath
-
-
-@pytest.fixture
 def load(root, monkeypatch):
     """Import a module of the benchmark."""
     monkeypatch.syspath_prepend(root)
