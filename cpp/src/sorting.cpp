@@ -9,8 +9,9 @@
 namespace kernelrank {
 namespace {
 
-constexpr std::size_t kInsertion = 20;   // at most so many records are sorted by insertion
-constexpr std::size_t kTogether = 8192;  // more are cut into steps by the whole team
+constexpr std::size_t kInsertion = 20;  // at most so many records are sorted by insertion
+constexpr std::size_t kFew = 65536;     // one thread cuts so many into two steps each
+constexpr std::size_t kSteps = 2048;    // more of them, or those of a team, are cut into so many
 
 // Maps lowest..highest onto 0..n_digits-1 in equal steps, never decreasing.
 class ByValue {
@@ -18,17 +19,17 @@ class ByValue {
   ByValue(double lowest, double highest, std::size_t n_digits)
       : half_lowest_(0.5 * lowest),  // halves, because the difference may overflow
         factor_(static_cast<double>(n_digits) / (0.5 * highest - half_lowest_)),
-        last_(static_cast<std::uint32_t>(n_digits - 1)) {}
+        last_(static_cast<double>(n_digits - 1)) {}
   // A range of subnormal width has no finite factor.
   bool usable() const noexcept { return std::isfinite(factor_); }
   std::uint32_t operator()(double score) const noexcept {
     const double step = (0.5 * score - half_lowest_) * factor_;
-    return step >= 0 ? static_cast<std::uint32_t>(std::min<double>(last_, step)) : 0;  // NaN: any digit
+    const double positive = step > 0 ? step : 0;  // NaN: any digit
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(positive < last_ ? positive : last_));
   }
 
  private:
-  double half_lowest_, factor_;
-  std::uint32_t last_;
+  double half_lowest_, factor_, last_;
 };
 
 // The same for the bit patterns, read as integers that grow with the number.
@@ -55,20 +56,52 @@ class ByBits {
 
 // Moves n records, none far from its place, from `from` to `to` and sorts them on the way.
 void insert_into(const Record* from, std::size_t n, Record* to) {
-  for (std::size_t i = 0; i < n; ++i) {
+  if (n == 0) return;
+  Record last = to[0] = from[0];
+  for (std::size_t i = 1; i < n; ++i) {
     const Record record = from[i];
-    std::size_t hole = i;
+    if (!(record.score < last.score)) {
+      to[i] = last = record;
+      continue;
+    }
+    to[i] = last;
+    std::size_t hole = i - 1;
     for (; hole > 0 && record.score < to[hole - 1].score; --hole) to[hole] = to[hole - 1];
     to[hole] = record;
   }
 }
 
-void sort_alone(Member& member, SortMemory& memory, Record* records, std::size_t n, std::size_t round);
+// Widens a range until the scores lie within. In lanes: a single minimum would wait for itself.
+void widen(std::span<const double> scores, double& lowest, double& highest) {
+  constexpr std::size_t kLanes = 8;
+  std::array<double, kLanes> low, high;
+  low.fill(lowest);
+  high.fill(highest);
+  const auto take = [&](std::size_t i, std::size_t lane) {
+    low[lane] = scores[i] < low[lane] ? scores[i] : low[lane];
+    high[lane] = scores[i] > high[lane] ? scores[i] : high[lane];
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= scores.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
+  }
+  for (; i < scores.size(); ++i) take(i, 0);
+  lowest = *std::min_element(low.begin(), low.end());
+  highest = *std::max_element(high.begin(), high.end());
+}
 
-// One round: records go to their digits' places; if all of these are handfuls, insertion finishes them.
-template <class Digit>
-void distribute(Member& member, SortMemory& memory, Record* records, std::size_t n, std::size_t round,
-                const Digit& digit, std::size_t n_digits) {
+// Sorts by the bits of the scores, as many a round as there are digits for.
+void sort_by_bits(Member& member, SortMemory& memory, Record* records, std::size_t n, std::size_t round = 0) {
+  if (n <= kInsertion) return insert_into(records, n, records);
+  if (n >= Member::kBlock && member.stop()) return;
+  double lowest = records[0].score, highest = lowest;
+  for (std::size_t i = 1; i < n; ++i) {
+    lowest = records[i].score < lowest ? records[i].score : lowest;
+    highest = records[i].score > highest ? records[i].score : highest;
+  }
+  if (!(lowest < highest)) return;
+  const std::size_t n_digits = std::clamp<std::size_t>(2 * std::bit_floor(n), 32, SortMemory::kMostDigits);
+  const ByBits digit(lowest, highest, n_digits);
   if (memory.starts.size() <= round) memory.starts.resize(round + 1);
   std::uint32_t* starts = memory.starts[round].data();
   Record* scratch = memory.scratch.resize(n);
@@ -85,26 +118,8 @@ void distribute(Member& member, SortMemory& memory, Record* records, std::size_t
   std::copy_n(scratch, n, records);
   for (std::size_t k = 0, begin = 0; k < n_digits; ++k) {
     const std::size_t end = memory.starts[round][k];  // deeper rounds may have moved the vector
-    sort_alone(member, memory, records + begin, end - begin, round + 1);
+    sort_by_bits(member, memory, records + begin, end - begin, round + 1);
     begin = end;
-  }
-}
-
-void sort_alone(Member& member, SortMemory& memory, Record* records, std::size_t n, std::size_t round) {
-  if (n <= kInsertion) return insert_into(records, n, records);
-  if (n >= Member::kBlock && member.stop()) return;
-  double lowest = records[0].score, highest = lowest;
-  for (std::size_t i = 1; i < n; ++i) {
-    lowest = records[i].score < lowest ? records[i].score : lowest;
-    highest = records[i].score > highest ? records[i].score : highest;
-  }
-  if (!(lowest < highest)) return;
-  const std::size_t n_digits = std::clamp<std::size_t>(2 * std::bit_floor(n), 32, SortMemory::kMostDigits);
-  const ByValue by_value(lowest, highest, n_digits);
-  if (round == 0 && by_value.usable()) {
-    distribute(member, memory, records, n, round, by_value, n_digits);
-  } else {
-    distribute(member, memory, records, n, round, ByBits(lowest, highest, n_digits), n_digits);
   }
 }
 
@@ -112,63 +127,74 @@ void sort_alone(Member& member, SortMemory& memory, Record* records, std::size_t
 
 void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::span<const double> scores,
                  const std::uint32_t* keys, Record* records) {
-  constexpr std::size_t kDigits = TeamSortMemory::kDigits;
   const std::size_t n = scores.size();
   const auto record = [&](std::size_t i) {
     return Record{scores[i], static_cast<std::uint32_t>(i), keys == nullptr ? 0u : keys[i]};
   };
-  if (member.size() == 1 && n <= kTogether) {
+  const bool alone = member.size() == 1;
+  if (alone && n <= kInsertion) {
     for (std::size_t i = 0; i < n; ++i) records[i] = record(i);
-    return sort_alone(member, own, records, n, 0);
+    return insert_into(records, n, records);
   }
-  TeamSortMemory& shared = member.size() > 1 ? team : own.alone;
+  TeamSortMemory& shared = alone ? own.alone : team;
   const Range mine = member.share(n);
   const auto index = static_cast<std::size_t>(member.index());
 
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-  member.blocks(mine, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      lowest = scores[i] < lowest ? scores[i] : lowest;
-      highest = scores[i] > highest ? scores[i] : highest;
-    }
-  });
+  member.blocks(
+      mine, [&](std::size_t begin, std::size_t end) { widen(scores.subspan(begin, end - begin), lowest, highest); });
   shared.extremes[index] = {lowest, highest};
   member.wait();
   for (const auto& part : shared.extremes) {
     lowest = std::min(lowest, part.lowest);
     highest = std::max(highest, part.highest);
   }
-  const ByValue by_value(lowest, highest, kDigits);
+  const std::size_t n_steps = alone && n <= kFew ? 2 * std::bit_ceil(n) : kSteps;
+  const ByValue by_value(lowest, highest, n_steps);
   const bool one_step = !(lowest < highest) || !by_value.usable();
-  const auto digit = [&](double score) { return one_step ? 0u : by_value(score); };
+  const auto step = [&](double score) { return one_step ? 0u : by_value(score); };
 
-  auto& next = shared.next[index];
-  next.fill(0);
+  std::uint32_t* next = std::fill_n(shared.next[index].resize(n_steps), n_steps, 0u) - n_steps;
   member.blocks(mine, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) ++next[digit(scores[i])];
+    for (std::size_t i = begin; i < end; ++i) ++next[step(scores[i])];
   });
   member.wait();
-  if (member.first()) {
-    std::uint32_t position = 0;
-    for (std::size_t k = 0; k < kDigits; ++k) {
-      shared.starts[k] = position;
-      for (auto& part : shared.next) position += std::exchange(part[k], position);
+  if (member.first()) shared.place(n_steps);
+  member.wait();
+  member.blocks(mine, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) records[next[step(scores[i])]++] = record(i);
+  });
+  member.wait();
+  // Steps are shared out by where they begin. The last member has come to their ends.
+  const std::uint32_t* ends = shared.next.back().data();
+  const auto cut = [&](std::size_t at) { return at == 0 ? ends : std::lower_bound(ends, ends + n_steps, at) + 1; };
+  const auto begin_of = [&](const std::uint32_t* end) { return end == ends ? 0 : end[-1]; };
+  if (!member.stop()) {  // or the records may be half written
+    const std::uint32_t *end = cut(mine.begin), *last = cut(mine.end);
+    std::size_t begin = begin_of(end);
+    if (shared.most <= kInsertion) {
+      insert_into(records + begin, begin_of(last) - begin, records + begin);
+      end = last;
     }
-    shared.starts[kDigits] = position;
+    for (; end < last; begin = *end++) {
+      const std::size_t size = *end - begin;
+      if (size < 2) continue;
+      if (size > kInsertion && member.stop()) break;
+      sort_by_bits(member, own, records + begin, size);
+    }
   }
   member.wait();
-  member.blocks(mine, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) records[next[digit(scores[i])]++] = record(i);
-  });
-  member.wait();
-  // Steps are shared out by where they begin.
-  for (std::size_t k = 0; k < kDigits; ++k) {
-    const std::size_t begin = shared.starts[k], end = shared.starts[k + 1];
-    if (begin < mine.begin || begin >= mine.end || begin == end) continue;
-    if (member.stop()) break;  // the records may be half written
-    sort_alone(member, own, records + begin, end - begin, 1);
+}
+
+void TeamSortMemory::place(std::size_t n_steps) {
+  std::uint32_t *first = next.front().data(), position = 0, largest = 0;
+  for (std::size_t k = 0; k < n_steps; ++k) {
+    const std::uint32_t begin = position;
+    position += std::exchange(first[k], position);
+    for (std::size_t i = 1; i < next.size(); ++i) position += std::exchange(next[i].data()[k], position);
+    largest = std::max(largest, position - begin);
   }
-  member.wait();
+  most = largest;
 }
 
 }  // namespace kernelrank

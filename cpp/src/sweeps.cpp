@@ -97,7 +97,7 @@ struct Output {
 };
 
 // Rows treated together: where a window ends is hard to predict, and this way it is asked for less often.
-constexpr std::size_t kTogether = 8;
+constexpr std::size_t kTogether = 16;
 
 // Algorithm 3 of the paper for the rows in `mine`: c (Up) walks up the scores while the window
 // takes in what is not clearly higher, d walks down. Steps count rows in the direction of the walk.
@@ -129,8 +129,6 @@ class Sweep {
   }
 
  private:
-  using Sum = std::conditional_t<std::is_same_v<Count, double>, double, std::int64_t>;
-
   std::size_t row(std::size_t step) const noexcept { return Up ? step : q_.n - 1 - step; }
   bool in_window(std::size_t of, std::size_t other) const noexcept {
     return Up ? q_.violated(row(of), row(other)) : q_.violated(row(other), row(of));
@@ -141,32 +139,30 @@ class Sweep {
     out_.write(row(step), tally_.count(q_, row(step)));
   }
 
-  // kTogether rows. What entered the window before them is in the tally; what enters with them is compared with each,
-  // and goes into the tally afterwards.
+  // kTogether rows. What entered the window before them is in the tally; what enters with them is compared with each.
   void advance_together(std::size_t from) {
     alignas(64) double reach[kTogether];
-    alignas(64) std::int64_t bound[kTogether];
-    alignas(64) Sum sums[kTogether];
+    alignas(64) std::uint32_t bound[kTogether];
+    alignas(64) Count sums[kTogether];
     for (std::size_t r = 0; r < kTogether; ++r) {
       const std::size_t i = row(from + r);
       reach[r] = Up ? q_.score(i) + q_.margin : q_.score(i);
       bound[r] = Up ? q_.level_end(i) : q_.level_begin(i);
-      sums[r] = static_cast<Sum>(tally_.count(q_, i));
+      sums[r] = tally_.count(q_, i);
     }
-    const std::size_t entered = edge_;
     for (; edge_ < q_.n && in_window(from + kTogether - 1, edge_); ++edge_) {
       const std::size_t j = row(edge_);
       const double score = Up ? q_.score(j) : q_.score(j) + q_.margin;
-      const std::int64_t key = q_.key(j);
-      const Sum value = value_of<Sum>(q_, j);
+      const std::uint32_t key = q_.key(j);
+      const Count value = value_of<Count>(q_, j);
 #pragma omp simd
       for (std::size_t r = 0; r < kTogether; ++r) {
         const bool counts = Up ? (score < reach[r]) & (key >= bound[r]) : (reach[r] < score) & (key < bound[r]);
-        sums[r] += counts ? value : Sum{0};
+        sums[r] += counts ? value : Count{0};
       }
+      tally_.insert(q_, j);
     }
-    for (std::size_t step = entered; step < edge_; ++step) tally_.insert(q_, row(step));
-    for (std::size_t r = 0; r < kTogether; ++r) out_.write(row(from + r), static_cast<Count>(sums[r]));
+    for (std::size_t r = 0; r < kTogether; ++r) out_.write(row(from + r), sums[r]);
   }
 
   const Arranged q_;

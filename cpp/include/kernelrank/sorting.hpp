@@ -20,15 +20,17 @@ struct Record {
 
 // What the members of a team share when they sort together.
 struct TeamSortMemory {
-  static constexpr std::size_t kDigits = 2048;
   explicit TeamSortMemory(int n_threads)
       : extremes(static_cast<std::size_t>(n_threads)), next(static_cast<std::size_t>(n_threads)) {}
+  // Turns the counts in `next` into where each member's records of a step begin.
+  void place(std::size_t n_steps);
+
   struct Extremes {
     double lowest, highest;
   };
   std::vector<Extremes> extremes;
-  std::vector<std::array<std::uint32_t, kDigits>> next;
-  std::array<std::uint32_t, kDigits + 1> starts;
+  std::vector<Buffer<std::uint32_t>> next;  // one a member
+  std::uint32_t most = 0;                   // records of a step
 };
 
 // What one thread needs to sort by itself.
@@ -43,9 +45,11 @@ struct SortMemory {
 // the order means nothing, but nothing breaks. `keys` may be null. All members of a team call it together, each with
 // memory of its own; the records do not depend on the number of threads.
 //
-// The first round cuts the range of scores into equal steps, later ones the range of their
-// bit patterns inside one step: a round resolves at least five of 64 bits, and ordinary
-// scores are apart after two. Handfuls are finished by insertion.
+// The first round cuts the range of scores into equal steps: up to 65536 scores into two steps
+// each at least, so that only neighbours are left to exchange. Where there are more scores, or
+// very uneven ones, later rounds cut the range of bit patterns inside a step: a round resolves
+// at least five of 64 bits, and ordinary scores are apart after one. Handfuls are finished by
+// insertion.
 void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::span<const double> scores,
                  const std::uint32_t* keys, Record* records);
 

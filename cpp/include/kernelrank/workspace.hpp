@@ -1,5 +1,6 @@
 // Memory of a counting pass: 28 bytes a row (44 with weights, 8 more when queries are scattered), and 16 more
-// (8 with weights) once the violated pairs have been multiplied; 8 more with several threads.
+// (8 with weights) once the violated pairs have been multiplied; 8 more with several threads. The largest query adds
+// up to 16 bytes a row while it has at most 65536 rows, and some hundred kilobytes at any size.
 #pragma once
 
 #include <cstdint>
