@@ -51,13 +51,13 @@ def measure(study: Study) -> Found:
     records: list[Found] = []
     for name in study.workloads(left_out):
         rows, test = study.rows(name)
-        records.append(split(TITLES[name], rows, test, ALPHAS[name]))
+        records += [split(TITLES[name], rows, test, ALPHAS[name], line_search) for line_search in (True, False)]
     try:
         rows, test = covtype()
     except data.MissingDataError as reason:
         left_out.append(f"covtype is left out: it {reason}.")
     else:
-        records.append(split("covtype, 7 ordered classes", rows, test, COVTYPE_ALPHA))
+        records.append(split("covtype, 7 ordered classes", rows, test, COVTYPE_ALPHA, line_search=True))
     show_progress("costs: float32")
     return {"records": records, "left_out": left_out, "precision": compare_precisions(study)}
 
@@ -72,14 +72,15 @@ def covtype() -> tuple[Rows, Rows]:
     return rows, rows
 
 
-def split(title: str, rows: Rows, test: Rows, alpha: float) -> Found:
+def split(title: str, rows: Rows, test: Rows, alpha: float, line_search: bool) -> Found:
+    title += "" if line_search else ", no line search"
     show_progress(f"costs: {title}")
     everything = data.Dataset(rows.X, rows.y, test.X, test.y)
     units = unit_tasks(rows)
     best = dict.fromkeys(units, np.inf)
     runs: list[Run] = []
     for _ in range(RUNS):
-        runs.append(train(everything, alpha, True, process_time))
+        runs.append(train(everything, alpha, line_search, process_time))
         now = best_times(units, 2, 4, process_time)
         best = {name: min(best[name], now[name]) for name in units}
     fastest = min(runs, key=lambda run: run.total)
