@@ -35,11 +35,11 @@ format: $(VENV)/lint-tools
 
 ## Counting against np.argsort; with KERNELRANK_DATA also training on the papers' data.
 bench: $(VENV)/built
-	$(BIN)/python benchmarks/counting.py
-	$(BIN)/python benchmarks/training.py
-	$(BIN)/python benchmarks/path.py
-	$(BIN)/python benchmarks/metrics.py
-	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python -m benchmarks.counting
+	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.path
+	$(BIN)/python -m benchmarks.metrics
+	$(BIN)/python -m benchmarks.reading
 
 ## kernelrank and its peers side by side, in an environment of its own; dlib takes 20 minutes to build, once.
 bench-peers: $(PEERS)/built
@@ -49,7 +49,7 @@ bench-peers: $(PEERS)/built
 
 ## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA.
 experiment-%: $(VENV)/built
-	$(BIN)/python experiments/$*/run.py
+	$(BIN)/python -m experiments.$*.run
 
 ## All of them, one after the other: some hours.
 experiments: $(EXPERIMENTS)

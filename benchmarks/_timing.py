@@ -1,4 +1,4 @@
-"""What the benchmarks share: timing, tables, and what they ran on."""
+"""What benchmarks and experiments share: timing, tables, and what they ran on."""
 
 from __future__ import annotations
 
@@ -63,21 +63,21 @@ class Stopwatch:
         return wrapper
 
 
-def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Align as Markdown: the first column to the left, numbers to the right."""
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, n_texts: int = 1) -> str:
+    """Align as Markdown: the first columns, which are texts, to the left, the others to the right."""
     lines = [list(heading), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * (width - (i > 0)) + ":" * (i > 0) for i, width in enumerate(widths)])
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * (width - (i >= n_texts)) + ":" * (i >= n_texts) for i, width in enumerate(widths)])
     return "\n".join(
-        "| " + " | ".join(f"{cell:{'>' if i else '<'}{widths[i]}}" for i, cell in enumerate(line)) + " |"
+        "| " + " | ".join(f"{cell:{'<' if i < n_texts else '>'}{widths[i]}}" for i, cell in enumerate(line)) + " |"
         for line in lines
     )
 
 
-def show_progress(name: str) -> None:
-    """Name what is being measured, if somebody is watching."""
+def show_progress(text: str) -> None:
+    """Say what is under way, in one line, if somebody is watching; an empty text clears it."""
     if sys.stderr.isatty():
-        print(f"\r{name:40}\r", end="", file=sys.stderr, flush=True)
+        print(f"\r{text:80}\r", end="", file=sys.stderr, flush=True)
 
 
 def machine() -> str:

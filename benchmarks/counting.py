@@ -15,7 +15,8 @@ All of a row's tasks take turns, and the best of at least five turns counts. One
 the row says otherwise. Memory is the growth of a new process's peak over its two inputs and the
 output, so it includes what a prepared object keeps.
 
-Run ``python benchmarks/counting.py``; ``--quick`` runs every line at sizes that say nothing.
+Run ``python -m benchmarks.counting`` in the folder of the repository; ``--quick`` runs every line at sizes that say
+nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from _timing import best_times, machine, show_progress, table
 from numpy.typing import NDArray
 
+from benchmarks._timing import best_times, machine, show_progress, table
 from kernelrank.pairs import UtilityPairs
 
 METHODS = ("auto", "tree", "levels", "rbtree", "pairs")
@@ -144,7 +145,7 @@ def measure_memory(m: int) -> None:
 def bytes_a_row(m: int) -> float | None:
     if not Path("/proc/self/status").exists():
         return None
-    command = [sys.executable, __file__, "--memory", str(m)]
+    command = [sys.executable, "-m", "benchmarks.counting", "--memory", str(m)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 

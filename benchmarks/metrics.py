@@ -11,7 +11,8 @@ classes 0 and 1.
 All of a column's metrics take turns, and the best of at least five turns counts. One thread. The interval of
 queries draws ``n_resamples`` times as many values as there are queries, so it has no bar.
 
-Run ``python benchmarks/metrics.py``; ``--quick`` runs every line at sizes that say nothing.
+Run ``python -m benchmarks.metrics`` in the folder of the repository; ``--quick`` runs every line at sizes that say
+nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from _timing import best_times, machine, show_progress, table
 from numpy.typing import NDArray
 
+from benchmarks._timing import best_times, machine, show_progress, table
 from kernelrank import metrics
 from kernelrank.exceptions import UndefinedQueryWarning
 

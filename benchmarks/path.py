@@ -9,7 +9,8 @@ Columns of the table:
 - ``x products`` and ``x seconds``: path divided by fit. The bar is 3.
 - ``worst gap``: the largest certified gap on the path.
 
-Run ``python benchmarks/path.py``; ``--quick`` runs every line at sizes that say nothing.
+Run ``python -m benchmarks.path`` in the folder of the repository; ``--quick`` runs every line at sizes that say
+nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-import data
 import numpy as np
-from _timing import best_times, machine, show_progress, table
 from threadpoolctl import threadpool_limits
 
+from benchmarks import data
+from benchmarks._timing import best_times, machine, show_progress, table
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, Newton, Result, SmoothLinearOracle, largest_alpha, make_products

@@ -12,7 +12,8 @@ Columns of the table:
   returned, and ``its peak MB`` of scikit-learn, each in a process of its own. Comments are left out for this. Needs
   /proc.
 
-Run ``python benchmarks/reading.py``; ``--quick`` runs every line at sizes that say nothing.
+Run ``python -m benchmarks.reading`` in the folder of the repository; ``--quick`` runs every line at sizes that say
+nothing.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
-from _timing import best_times, machine, show_progress, table
 from sklearn.datasets import load_svmlight_file
 
+from benchmarks._timing import best_times, machine, show_progress, table
 from kernelrank.io import load_svmlight
 
 FILE_BYTES = 100_000_000

@@ -14,7 +14,8 @@ Columns of the table:
 Best of three runs, everything in one thread. Two data sets are made here; two are read from the
 folder that KERNELRANK_DATA names, and left out if they are not there (see ``data.py``).
 
-Run ``python benchmarks/training.py``; ``--quick`` runs every line at sizes that say nothing.
+Run ``python -m benchmarks.training`` in the folder of the repository; ``--quick`` runs every line at sizes that say
+nothing.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import NamedTuple
 
-import data
 import numpy as np
-from _timing import Stopwatch, best_times, machine, show_progress, table
 from threadpoolctl import threadpool_limits
 
+from benchmarks import data
+from benchmarks._timing import Stopwatch, best_times, machine, show_progress, table
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import pairwise_error
 from kernelrank.pairs import UtilityPairs

@@ -1,4 +1,6 @@
+import importlib
 import os
+import subprocess
 import sys
 
 import pytest
@@ -33,3 +35,25 @@ def root(pytestconfig):
     if not (pytestconfig.rootpath / "benchmarks").exists():
         pytest.skip("a source distribution comes without benchmarks and experiments")
     return pytestconfig.rootpath
+
+
+@pytest.fixture
+def load(root, monkeypatch):
+    """Import a module of benchmarks or experiments."""
+    monkeypatch.syspath_prepend(root)
+    return importlib.import_module
+
+
+@pytest.fixture(scope="session")
+def run(root):
+    """Run one of their modules, where no data are, and return what it prints."""
+
+    def run(module, *arguments, **variables):
+        environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"} | variables
+        command = [sys.executable, "-W", "error", "-m", module, *arguments]
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return done.stdout
+
+    return run

@@ -1,23 +1,6 @@
 """The benchmarks run, at sizes that say nothing about speed."""
 
-import os
-import subprocess
-import sys
-
 import pytest
-
-
-@pytest.fixture
-def run(root):
-    def run(script):
-        environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
-        command = [sys.executable, root / "benchmarks" / script, "--quick"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
-        return done.stdout
-
-    return run
 
 
 def cells(output):
@@ -27,7 +10,7 @@ def cells(output):
 
 
 def test_counting(run):
-    output = run("counting.py")
+    output = run("benchmarks.counting", "--quick")
     heading, _, *rows = cells(output)
     assert heading[:5] == ["workload", "rows", "argsort ms", "risk ms", "risk"]
     assert heading[5:] == ["auto", "tree", "levels", "rbtree", "pairs", "of random"]
@@ -43,7 +26,7 @@ def test_counting(run):
 
 
 def test_training(run):
-    output = run("training.py")
+    output = run("benchmarks.training", "--quick")
     heading, _, *rows = cells(output)
     assert {"iterations", "products", "passes", "gap", "test error", "Python %"} <= set(heading)
     assert [(row[0], row[2]) for row in rows] == [
@@ -65,7 +48,7 @@ def test_training(run):
 
 
 def test_path(run):
-    output = run("path.py")
+    output = run("benchmarks.path", "--quick")
     heading, _, *rows = cells(output)
     assert {"workload", "loss", "products", "x products", "x seconds", "worst gap"} <= set(heading)
     assert [(row[0], row[1]) for row in rows] == [
@@ -80,7 +63,7 @@ def test_path(run):
 
 
 def test_reading(run):
-    output = run("reading.py")
+    output = run("benchmarks.reading", "--quick")
     heading, _, *rows = cells(output)
     assert {"1 thread", "2 threads", "scikit-learn", "ratio", "x arrays"} <= set(heading)
     assert [row[0] for row in rows] == ["LETOR-like", "text-like"]
@@ -92,7 +75,7 @@ def test_reading(run):
 
 
 def test_metrics(run):
-    output = run("metrics.py")
+    output = run("benchmarks.metrics", "--quick")
     heading, _, *rows = cells(output)
     assert heading[:3] == ["metric", "one query", "queries"]
     assert {"ndcg", "err", "auc_interval", "kendall_tau"} <= {row[0] for row in rows}

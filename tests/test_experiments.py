@@ -1,26 +1,13 @@
 """The experiments that have a quick run, and what only they compute."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from kernelrank import RLS
 
 
-@pytest.fixture
-def ppi(root):
-    return root / "experiments" / "ppi"
-
-
-def test_the_quick_run_of_ppi(ppi):
-    environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
-    command = [sys.executable, "-W", "error", ppi / "run.py", "--quick"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+def test_the_quick_run_of_ppi(run):
+    output = run("experiments.ppi.run", "--quick")
     for title in (
         "table 1",
         "tables 2 to 5",
@@ -29,15 +16,21 @@ def test_the_quick_run_of_ppi(ppi):
         "figure 1 of Airola et al. (2011)",
         "The pipeline",
     ):
-        assert title in done.stdout
-    assert "nan" not in done.stdout
+        assert title in output
+    assert "nan" not in output
+
+
+def test_the_quick_run_of_auc_estimation(run):
+    output = run("experiments.auc_estimation.run", "--quick")
+    for title in ("Bias", "Spread", "Other models", "Intervals", "Tests", "Choosing by the same pairs", "Speed"):
+        assert f"## {title}" in output
+    assert "Left out: it needs letor/OHSUMED" in output
+    assert "nan" not in output
 
 
 @pytest.mark.parametrize("lam", [0.1, 10.0])
-def test_nested_hold_outs_are_refits(ppi, monkeypatch, rng, lam):
-    monkeypatch.syspath_prepend(ppi)
-    from _nested import HeldOut
-
+def test_nested_hold_outs_are_refits(load, rng, lam):
+    HeldOut = load("experiments.ppi._nested").HeldOut
     X, groups = rng.normal(size=(40, 60)), rng.integers(8, size=40)
     K, y = X @ X.T, rng.choice([-1.0, 1.0], size=40)
     fold, others = np.flatnonzero(groups < 2), np.flatnonzero(groups >= 2)
@@ -61,10 +54,8 @@ def test_nested_hold_outs_are_refits(ppi, monkeypatch, rng, lam):
     np.testing.assert_allclose((K - K.mean(axis=0)) @ new + y.mean(), refit(np.arange(40), np.arange(40)), rtol=1e-6)
 
 
-def test_nested_hold_outs_without_a_mean(ppi, monkeypatch, rng):
-    monkeypatch.syspath_prepend(ppi)
-    from _nested import HeldOut
-
+def test_nested_hold_outs_without_a_mean(load, rng):
+    HeldOut = load("experiments.ppi._nested").HeldOut
     X = rng.normal(size=(30, 5))
     K, y, test, train = X @ X.T, rng.choice([-1.0, 1.0], size=30), np.arange(6), np.arange(6, 30)
     weights = np.linalg.solve(K[np.ix_(train, train)] + 0.5 * np.eye(24), y[train])

@@ -1,7 +1,5 @@
 """The study of linearithmic training runs, and what it compares is comparable."""
 
-import importlib
-import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -10,27 +8,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+MODULE = "experiments.linearithmic_ranksvm.run"
 PARTS = ["evaluation", "training", "copies", "iterations", "costs", "large", "documents"]
 
 
-@pytest.fixture
-def load(root, monkeypatch):
-    """Import a module of the benchmarks."""
-    monkeypatch.syspath_prepend(root)
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
-
-
 @pytest.fixture(scope="module")
-def quick(root, tmp_path_factory):
+def quick(run, tmp_path_factory):
     """Output of a quick run without any data, by part: its text and its tables."""
-    script = root / "experiments" / "linearithmic_ranksvm" / "run.py"
-    environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
-    environment["SCIKIT_LEARN_DATA"] = str(tmp_path_factory.mktemp("empty"))
-    command = [sys.executable, script, "--quick"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    texts = ("\n" + done.stdout).split("\n# ")[1:]
+    output = run(MODULE, "--quick", SCIKIT_LEARN_DATA=str(tmp_path_factory.mktemp("empty")))
+    texts = ("\n" + output).split("\n# ")[1:]
     return dict(zip(PARTS, texts, strict=True))
 
 
@@ -71,7 +57,7 @@ def test_training(quick):
         assert work[one]["objective"] == work[other]["objective"]
     assert int(work["RankSVM"]["iterations"]) < int(work["TreeRSVM"]["iterations"])
     errors = found["Text-like, alpha 1e-05: test error"]
-    assert [line["rows"] for line in errors] == ["250", "1,000"]
+    assert [line["rows"] for line in errors] == ["250", "500", "1,000"]
     assert float(errors[-1]["RankSVM"]) < float(errors[0]["RankSVM"]) < 0.5
 
 
@@ -93,10 +79,13 @@ def test_iterations_stay_below_the_bound(quick):
 
 def test_costs(quick):
     found = tables(quick["costs"])
-    [one] = found[""]
-    assert one["rows"] == "1,000"
+    searching, plain = found[""]
+    assert plain["data"] == f"{searching['data']}, no line search"
+    assert plain["iterations"] == plain["passes"]
     shares = ("products %", "sort %", "other counting %", "QP %", "other %")
-    assert sum(float(one[name]) for name in shares) == pytest.approx(100, abs=3)
+    for one in (searching, plain):
+        assert one["rows"] == "1,000"
+        assert sum(float(one[name]) for name in shares) == pytest.approx(100, abs=3)
     double, single = found["float32 and float64"]
     assert float(single["X MB"]) < float(double["X MB"])
     assert float(single["objective, float64 X"]) == pytest.approx(float(double["objective, float64 X"]), abs=1e-3)
@@ -120,8 +109,9 @@ def test_documents(quick):
 
 
 def test_unknown_part(root):
-    command = [sys.executable, root / "experiments" / "linearithmic_ranksvm" / "run.py", "figure"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, "-m", MODULE, "figure"], cwd=root, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 2
     assert "no such part: figure" in done.stderr
 
@@ -136,7 +126,7 @@ def test_rcv1_with_the_papers_construction(load, monkeypatch):
         return SimpleNamespace(data=X)
 
     monkeypatch.setattr("sklearn.datasets.fetch_rcv1", fetch_rcv1)
-    rows = load("data").rcv1(30)
+    rows = load("benchmarks.data").rcv1(30)
     assert asked == [{"download_if_missing": False}]
     assert rows.X.shape == (30, 100)
     assert rows.X_test.shape == (9, 100)  # one is taken out
@@ -147,7 +137,7 @@ def test_rcv1_with_the_papers_construction(load, monkeypatch):
 
 def test_rcv1_is_not_downloaded(load, monkeypatch, tmp_path):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    data = load("data")
+    data = load("benchmarks.data")
     with pytest.raises(data.MissingDataError, match="fetch_rcv1"):
         data.rcv1(10)
 
@@ -155,7 +145,7 @@ def test_rcv1_is_not_downloaded(load, monkeypatch, tmp_path):
 @pytest.mark.parametrize("method", ["auto", "rbtree", "pairs"])
 @pytest.mark.parametrize("line_search", [True, False])
 def test_variants_of_the_solver_find_the_optimum(load, method, line_search):
-    competitors, workloads = load("peers.competitors"), load("peers.workloads")
+    competitors, workloads = load("benchmarks.peers.competitors"), load("benchmarks.peers.workloads")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
     rows = workloads.Rows(X, np.round(X @ np.arange(4) + rng.normal(size=80)))  # with ties
@@ -163,6 +153,6 @@ def test_variants_of_the_solver_find_the_optimum(load, method, line_search):
     ours = competitors.COMPETITORS["kernelrank"].fit(rows, problem)
     variant = competitors.PlainBundle("variant", method, line_search).fit(rows, problem)
     assert variant.converged
-    objective = load("peers.referee").Referee(rows, rows, 0.01, "hinge").objective
+    objective = load("benchmarks.peers.referee").Referee(rows, rows, 0.01, "hinge").objective
     assert objective(variant.w) == pytest.approx(objective(ours.w), abs=1e-6)
     assert variant.lower_bound <= objective(ours.w) + 1e-12

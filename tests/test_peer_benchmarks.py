@@ -1,11 +1,7 @@
 """The comparison with peers runs, and its referee and its workloads are what they say they are."""
 
-import importlib
 import json
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,15 +9,8 @@ import scipy.sparse as sp
 
 
 @pytest.fixture
-def load(root, monkeypatch):
-    """Import a module of the benchmark."""
-    monkeypatch.syspath_prepend(root)
-    return lambda name: importlib.import_module(f"benchmarks.peers.{name}")
-
-
-@pytest.fixture
 def quick_rows(load, tmp_path):
-    workloads = load("workloads")
+    workloads = load("benchmarks.peers.workloads")
 
     def quick_rows(name):
         folder = workloads.prepare(workloads.WORKLOADS[name], tmp_path, quick=True)
@@ -41,14 +30,10 @@ def tables(text):
     return {title: [dict(zip(t[0], row, strict=True)) for row in t[2:]] for title, t in found.items()}
 
 
-def test_quick_run(root, tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"}
+def test_quick_run(run, tmp_path):
     ours = ["kernelrank", "LinearSVC on pairs"]  # also where peers happen to be installed
-    command = [sys.executable, "-m", "benchmarks.peers.run", "--quick", "--out", tmp_path, "--competitors", *ours]
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert "California housing is left out: it needs regression/california_housing.csv.gz" in done.stdout
+    output = run("benchmarks.peers.run", "--quick", "--out", tmp_path, "--competitors", *ours)
+    assert "California housing is left out: it needs regression/california_housing.csv.gz" in output
 
     found = tables((tmp_path / "results.md").read_text())
     assert {row["verdict"] for row in found["Bars"]} <= {"met", "NOT met", "not measured"}
@@ -64,35 +49,34 @@ def test_quick_run(root, tmp_path):
     assert (tmp_path / "text.svg").exists()
 
 
-def test_concordance_of_survival_packages(root):
-    command = [sys.executable, "-m", "benchmarks.peers.concordance", "--quick"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    [lines] = tables(done.stdout).values()
+def test_concordance_of_survival_packages(run):
+    [lines] = tables(run("benchmarks.peers.concordance", "--quick")).values()
     ours = [line for line in lines if line["who"] == "kernelrank"]
     assert [line["data"] for line in ours] == ["no ties", "tied scores", "tied times and scores"]
     assert [line["tied"] == "0" for line in ours] == [True, False, False]
 
 
-def test_least_squares(root, tmp_path):
-    command = [sys.executable, "-m", "benchmarks.peers.least_squares", "--quick", "--out", tmp_path]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    [lines] = tables(done.stdout).values()
+def test_least_squares(run, tmp_path):
+    output = run("benchmarks.peers.least_squares", "--quick", "--out", tmp_path)
+    [lines] = tables(output).values()
     assert [line["reference"] for line in lines] == [
         *("kernel + Cholesky", "path of one", "eigh", "eigh", "eigh", "eigh", "u"),
         *("RidgeCV", "KernelRidge, centred for it"),
     ]
     assert all(float(line["ratio"]) > 0 for line in lines)
     assert [line["verdict"] in {"met", "NOT met"} for line in lines] == 7 * [True] + 2 * [False]
-    steps, without = map(int, re.search(r"(\d+) steps, without the preconditioner (\d+)", done.stdout).groups())
+    steps, without = map(int, re.search(r"(\d+) steps, without the preconditioner (\d+)", output).groups())
     assert 0 < steps < without
-    assert "RLScore's seconds are quoted" in done.stdout
+    assert "RLScore's seconds are quoted" in output
 
 
 def test_conversions_to_peers(load):
-    peers = [name for name, peer in load("competitors").COMPETITORS.items() if peer.version() and name != "kernelrank"]
-    found = load("conversions").check_conversions(peers)
+    peers = [
+        name
+        for name, peer in load("benchmarks.peers.competitors").COMPETITORS.items()
+        if peer.version() and name != "kernelrank"
+    ]
+    found = load("benchmarks.peers.conversions").check_conversions(peers)
     assert len(found) >= 4
     for row in found:
         assert abs(row["excess"]) < 1e-7, row
@@ -109,7 +93,7 @@ def test_referee_against_the_definition(load, quick_rows, name, loss):
     ordered = (train.y[:, None] < train.y) & (qid[:, None] == qid)
     hinge = np.maximum(0.0, 1.0 + scores[:, None] - scores)
     expected = np.mean(hinge[ordered] ** (1 if loss == "hinge" else 2)) + alpha * w @ w
-    referee = load("referee").Referee(train, test, alpha, loss)
+    referee = load("benchmarks.peers.referee").Referee(train, test, alpha, loss)
     assert referee.objective(w) == pytest.approx(expected, rel=1e-11)
     if loss == "squared_hinge":
         here = squared_hinge_gradient(train.X, ordered, hinge) + 2 * alpha * w
@@ -125,7 +109,7 @@ def squared_hinge_gradient(X, ordered, hinge):
 
 def test_referee_does_not_believe_a_wrong_loss(load, quick_rows, monkeypatch):
     _, train, test = quick_rows("bipartite")
-    module = load("referee")
+    module = load("benchmarks.peers.referee")
     referee = module.Referee(train, test, 0.01, "hinge")
     monkeypatch.setattr(module, "average_loss", lambda *_: 0.5)
     with pytest.raises(AssertionError, match="by definition"):
@@ -134,7 +118,7 @@ def test_referee_does_not_believe_a_wrong_loss(load, quick_rows, monkeypatch):
 
 @pytest.mark.parametrize("name", ["text", "queries", "bipartite"])
 def test_workloads_are_made_from_their_seeds(load, quick_rows, name):
-    workloads = load("workloads")
+    workloads = load("benchmarks.peers.workloads")
     work = workloads.WORKLOADS[name]
     folder, *kept = quick_rows(name)
     for made, again in zip(work.make(**work.quick), kept, strict=True):
@@ -151,7 +135,7 @@ def test_workloads_are_made_from_their_seeds(load, quick_rows, name):
 
 def test_workloads_are_those_of_the_published_table(load):
     # Numbers of the full sets: a generator that changes would make old and new results differ.
-    workloads = load("workloads")
+    workloads = load("benchmarks.peers.workloads")
     train, test = workloads.queries()
     assert train.X.shape == (60_002, 46)
     assert test.X.shape == (18_186, 46)
@@ -163,7 +147,7 @@ def test_workloads_are_those_of_the_published_table(load):
 
 def test_a_fit_in_its_own_process(load, quick_rows):
     folder, train, _ = quick_rows("bipartite")
-    measure = load("measure")
+    measure = load("benchmarks.peers.measure")
     job = measure.Job("bipartite", len(train.y), 0.01, "hinge", "kernelrank")
     record = measure.measure_apart(job, folder, limit=600)
     assert record["status"] == "ok", record
@@ -177,7 +161,7 @@ def test_a_fit_in_its_own_process(load, quick_rows):
 
 
 def test_bars_are_judged_by_the_records(load):
-    bars = load("bars")
+    bars = load("benchmarks.peers.bars")
     record = {"workload": "queries", "n_rows": 60_002, "loss": "hinge", "n_threads": 1, "status": "ok", "u": 0.01}
     record |= {"certified_gap": None, "passes": None, "lower_bound": None, "peak_bytes": None, "objective": 0.5}
     record |= {"relative_gradient": None, "convert_seconds": 0.0}
@@ -197,7 +181,7 @@ def test_bars_are_judged_by_the_records(load):
 
 
 def test_results_replace_those_on_the_page(load):
-    report = load("report")
+    report = load("benchmarks.peers.report")
     page = f"above\n{report.BEGIN}\nold\n{report.END}\nbelow\n"
     assert report.insert(page, "new") == f"above\n{report.BEGIN}\n\nnew\n\n{report.END}\nbelow\n"
     with pytest.raises(ValueError, match="results: begin"):

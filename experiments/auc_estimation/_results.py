@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import chance
-import deviations
-import intervals
 import numpy as np
-import speed
-from _shared import ALPHA, SHIFT, Setting, processor_seconds, table
-from deviations import (
+
+from benchmarks._timing import table
+from experiments.auc_estimation import chance, deviations, intervals, speed
+from experiments.auc_estimation._shared import ALPHA, SHIFT, Setting, processor_seconds
+from experiments.auc_estimation.deviations import (
     AVERAGED_5,
     AVERAGED_10,
     LEAVE_PAIR_OUT,

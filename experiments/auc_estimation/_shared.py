@@ -1,11 +1,10 @@
-"""What the parts share: data whose truth is known, repetitions on several processes, tables in Markdown."""
+"""What the parts share: data whose truth is known, repetitions on several processes."""
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from joblib import Parallel, delayed
 from scipy.special import ndtr
 from threadpoolctl import threadpool_limits
 
+from benchmarks._timing import show_progress
 from kernelrank.exceptions import PooledEstimateWarning
 
 N_FEATURES = 10
@@ -97,20 +97,3 @@ def scaled(n: int, scale: float) -> int:
 def standard_error(values: np.ndarray) -> float:
     """Of their mean."""
     return float(values.std(ddof=1) / np.sqrt(len(values)))
-
-
-def table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, n_texts: int = 1) -> str:
-    """Align as Markdown: the first columns, which are texts, to the left, the others to the right."""
-    lines = [list(heading), *map(list, rows)]
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * (width - (i >= n_texts)) + ":" * (i >= n_texts) for i, width in enumerate(widths)])
-    return "\n".join(
-        "| " + " | ".join(f"{cell:{'<' if i < n_texts else '>'}{widths[i]}}" for i, cell in enumerate(line)) + " |"
-        for line in lines
-    )
-
-
-def show_progress(text: str) -> None:
-    """Say what is under way, in one line, if somebody is watching; an empty text clears it."""
-    if sys.stderr.isatty():
-        print(f"\r{text:80}\r", end="", file=sys.stderr, flush=True)

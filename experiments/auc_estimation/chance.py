@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from _shared import ALPHA, Setting, draw, repeat, scaled, standard_error, table
 
+from benchmarks._timing import table
+from experiments.auc_estimation._shared import ALPHA, Setting, draw, repeat, scaled, standard_error
 from kernelrank import RankRLS, RankRLSCV
 from kernelrank.model_selection import compare, estimate_auc, permutation_test
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from _shared import show_progress, table
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks._timing import show_progress, table
 from kernelrank import RankRLS
 from kernelrank.exceptions import IdenticalRowsWarning
 from kernelrank.io import load_svmlight

@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from _shared import ALPHA, Setting, draw, expecting_bias, repeat, scaled, standard_error, table, true_auc
 from sklearn.svm import SVC
 
+from benchmarks._timing import table
+from experiments.auc_estimation._shared import (
+    ALPHA,
+    Setting,
+    draw,
+    expecting_bias,
+    repeat,
+    scaled,
+    standard_error,
+    true_auc,
+)
 from kernelrank import RLS, RankRLS
 from kernelrank.model_selection import estimate_auc
 

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from _shared import ALPHA, Setting, draw, repeat, scaled, table, true_auc
-from deviations import AVERAGED_5, AVERAGED_10, LEAVE_PAIR_OUT, POOLED_FOLDS, POOLED_ROWS, TOURNAMENT, ask
 
+from benchmarks._timing import table
+from experiments.auc_estimation._shared import ALPHA, Setting, draw, repeat, scaled, true_auc
+from experiments.auc_estimation.deviations import (
+    AVERAGED_5,
+    AVERAGED_10,
+    LEAVE_PAIR_OUT,
+    POOLED_FOLDS,
+    POOLED_ROWS,
+    TOURNAMENT,
+    ask,
+)
 from kernelrank import RankRLS
 
 BY_STRATEGY = (POOLED_ROWS, POOLED_FOLDS, AVERAGED_5, AVERAGED_10, LEAVE_PAIR_OUT, TOURNAMENT)

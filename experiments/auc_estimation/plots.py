@@ -9,8 +9,11 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import numpy as np
-from _shared import Setting
-from deviations import (
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.auc_estimation._shared import Setting
+from experiments.auc_estimation.deviations import (
     AVERAGED_5,
     AVERAGED_10,
     BY_ROWS,
@@ -23,9 +26,7 @@ from deviations import (
     Deviations,
     summarise,
 )
-from intervals import INTERVALS, JACKKNIFE, Coverage
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from experiments.auc_estimation.intervals import INTERVALS, JACKKNIFE, Coverage
 
 # The same colour for the same strategy in every figure.
 COLOURS = {

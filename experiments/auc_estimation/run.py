@@ -1,6 +1,6 @@
 """How to estimate AUC from few rows: the simulation study that section 5.4 of Airola's thesis (2011) summarises.
 
-    [KERNELRANK_DATA=...] python experiments/auc_estimation/run.py [--quick]
+    [KERNELRANK_DATA=...] python -m experiments.auc_estimation.run [--quick]
 
 Writes ``results.md`` and its figures beside this file. ``--quick`` does little of everything in less than a minute,
 prints the tables, and writes nothing.
@@ -15,14 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import chance
-import dependent_rows
-import deviations
-import intervals
-import plots
-import speed
-from _results import write
 from threadpoolctl import threadpool_limits
+
+from experiments.auc_estimation import chance, dependent_rows, deviations, intervals, plots, speed
+from experiments.auc_estimation._results import write
 
 QUICK = 0.002  # of the repetitions
 

@@ -11,17 +11,19 @@ import joblib
 import numpy as np
 import scipy
 import sklearn
-from _shared import ALPHA, Setting, draw, scaled, show_progress, table
 from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import kernelrank
+from benchmarks._timing import show_progress, table
+from experiments.auc_estimation._shared import ALPHA, Setting, draw, scaled
 from kernelrank import RankRLS
 from kernelrank.kernels import Gaussian
 from kernelrank.model_selection import estimate_auc, permutation_test
 
 MODELS = {"linear": RankRLS(ALPHA), "gaussian": RankRLS(ALPHA, kernel=Gaussian(0.1))}
 PAIRS_OF = Setting(1000, 0.5, 4)
+FEWER = Setting(100, 0.5, 4)  # in a quick run
 PERMUTATIONS_OF = Setting(300, 0.5, 4)
 N_REFITS = 50
 N_PERMUTATIONS = 1000
@@ -42,9 +44,9 @@ def refit(model: RankRLS, X: np.ndarray, y: np.ndarray, pair: np.ndarray) -> np.
     return clone(model).fit(X[rest], y[rest]).predict(X[pair])
 
 
-def time_pairs(model: RankRLS, n_refits: int) -> list[str]:
+def time_pairs(model: RankRLS, setting: Setting, n_refits: int) -> list[str]:
     """Time all pairs by the closed form, and a sample of them by refits, which must predict the same."""
-    X, y = draw(PAIRS_OF, np.random.default_rng(0))
+    X, y = draw(setting, np.random.default_rng(0))
     every = np.stack(np.meshgrid(np.flatnonzero(y == 1), np.flatnonzero(y == 0)), axis=-1).reshape(-1, 2)
     sample = np.random.default_rng(0).choice(every, n_refits, replace=False)
     refitted = np.array([refit(model, X, y, pair) for pair in sample])
@@ -74,7 +76,7 @@ def run(scale: float) -> str:
     with threadpool_limits(limits=1):
         for name, model in MODELS.items():
             show_progress(f"speed: {name}")
-            cells = time_pairs(model, scaled(N_REFITS, min(1.0, 10 * scale)))
+            cells = time_pairs(model, PAIRS_OF if scale == 1 else FEWER, scaled(N_REFITS, min(1.0, 10 * scale)))
             rows.append([name, *cells, time_permutations(model, scaled(N_PERMUTATIONS, scale))])
     show_progress("")
     return table(

@@ -1,6 +1,6 @@
 """Kernel RankSVM at scale: 397,050 rows of covtype, a Gaussian kernel, up to 1,000 basis rows.
 
-    KERNELRANK_DATA=... python experiments/covtype/run.py [--rows 30000] [--jobs 2]
+    KERNELRANK_DATA=... python -m experiments.covtype.run [--rows 30000] [--jobs 2]
 
 Reads ``other/covtype_sample.npz`` from the folder that the environment variable names. Every model is trained in a
 process of its own, so that its peak of memory is its own. Writes ``results.md`` beside this file, unless only some of
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from benchmarks._timing import table
 from kernelrank import RankSVM, RankSVMCV
 from kernelrank.kernels import Gaussian
 
@@ -168,11 +169,6 @@ def describe(choice: Choice, found: Measurement) -> list[str]:
     ]
 
 
-def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [list(heading), ["---", *["---:"] * (len(heading) - 1)], *map(list, rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def run(n_rows: int | None, jobs: int) -> str:
     cells = []
     for n_basis in SIZES:
@@ -190,7 +186,7 @@ def run(n_rows: int | None, jobs: int) -> str:
     ]
     parts = [
         "# Kernel RankSVM on covtype",
-        f"Written by `python experiments/covtype/run.py`; {jobs} threads.",
+        f"Written by `python -m experiments.covtype.run`; {jobs} threads.",
         table(heading, cells),
         READING.strip(),
     ]

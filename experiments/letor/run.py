@@ -1,6 +1,6 @@
 """RankSVM on LETOR 3.0's OHSUMED: five folds, tuned on the validation part.
 
-    KERNELRANK_DATA=... python experiments/letor/run.py
+    KERNELRANK_DATA=... python -m experiments.letor.run
 
 Reads ``letor/OHSUMED_QueryLevelNorm_S1.txt.xz`` to ``S5`` from the folder that the environment
 variable names: the parts of LETOR 3.0, features normalised inside each query. Fold k trains on
@@ -102,7 +102,7 @@ def main() -> None:
         raise SystemExit("Set KERNELRANK_DATA to the folder that holds letor/OHSUMED_QueryLevelNorm_S1.txt.xz to S5.")
     folder = Path(os.environ["KERNELRANK_DATA"]) / "letor"
     parts = [load_part(folder, number + 1) for number in range(PARTS)]
-    lines = ["# Results", "", "Written by `python experiments/letor/run.py`."]
+    lines = ["# Results", "", "Written by `python -m experiments.letor.run`."]
     for task in TASKS:
         lines += ["", f"## {task.title}"]
         for loss in ("hinge", "squared_hinge"):

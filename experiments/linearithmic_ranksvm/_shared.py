@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 import matplotlib as mpl
 
 mpl.use("Agg")
-import _paths  # noqa: F401
 import numpy as np
 from matplotlib.figure import Figure
 

@@ -14,10 +14,10 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from _shared import ALPHAS, Found, Study, matrix_bytes
 
 from benchmarks._timing import best_times, show_progress, table
 from benchmarks.peers.workloads import Rows
+from experiments.linearithmic_ranksvm._shared import ALPHAS, Found, Study, matrix_bytes
 from kernelrank.losses import PairwiseHinge
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, Products, make_products

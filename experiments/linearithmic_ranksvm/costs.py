@@ -10,14 +10,11 @@
 
 from __future__ import annotations
 
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
-from _paths import ROOT
-from _shared import ALPHAS, TITLES, Found, Study, alone, as_list, matrix_bytes
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data
@@ -25,10 +22,13 @@ from benchmarks._timing import best_times, show_progress, table
 from benchmarks.peers.measure import PeakMemory, unit_tasks
 from benchmarks.peers.referee import Referee
 from benchmarks.peers.workloads import Rows
-from benchmarks.training import PARTS, Run, train
+from benchmarks.training import PARTS, train
+from experiments.covtype.run import load as covtype_rows
+from experiments.linearithmic_ranksvm._shared import ALPHAS, TITLES, Found, Study, alone, as_list, matrix_bytes
 from kernelrank import RankSVM
 
-RUNS = 3
+RUNS = (3, 60)  # at least and at most
+RUN_FOR = 1.0  # seconds
 COVTYPE_ALPHA = 1e-4  # chosen by experiments/covtype
 BANDWIDTH_BYTES = 1 << 28
 PRECISIONS = ("float64", "float32")
@@ -65,10 +65,7 @@ def measure(study: Study) -> Found:
 def covtype() -> tuple[Rows, Rows]:
     """Return all rows of the sample, to train on and to test on: this is about time."""
     data.find("other/covtype_sample.npz")
-    spec = spec_from_file_location("covtype_run", ROOT / "experiments" / "covtype" / "run.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    rows = Rows(*module.load(None))
+    rows = Rows(*covtype_rows(None))
     return rows, rows
 
 
@@ -78,8 +75,8 @@ def split(title: str, rows: Rows, test: Rows, alpha: float, line_search: bool) -
     everything = data.Dataset(rows.X, rows.y, test.X, test.y)
     units = unit_tasks(rows)
     best = dict.fromkeys(units, np.inf)
-    runs: list[Run] = []
-    for _ in range(RUNS):
+    runs = [train(everything, alpha, line_search, process_time)]
+    for _ in range(int(np.clip(RUN_FOR / runs[0].total, *RUNS))):
         runs.append(train(everything, alpha, line_search, process_time))
         now = best_times(units, 2, 4, process_time)
         best = {name: min(best[name], now[name]) for name in units}

@@ -12,7 +12,6 @@ from time import process_time
 from typing import NamedTuple
 
 import numpy as np
-from _shared import Found, Panel, Study, as_list, draw, exponent, first, lines_of
 
 from benchmarks import data
 from benchmarks._timing import best_times, show_progress, table
@@ -20,6 +19,7 @@ from benchmarks.peers.competitors import COMPETITORS, Loss, Problem
 from benchmarks.peers.measure import unit_tasks
 from benchmarks.peers.referee import Referee
 from benchmarks.peers.workloads import Rows
+from experiments.linearithmic_ranksvm._shared import Found, Panel, Study, as_list, draw, exponent, first, lines_of
 
 ALPHA = 1e-5
 N_TEST = 20_000  # at most

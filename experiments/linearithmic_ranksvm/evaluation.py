@@ -12,11 +12,22 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from _shared import ALPHAS, TITLES, Found, Panel, Study, as_list, draw, exponent, linearithmic_error, number
 
 from benchmarks._timing import best_times, show_progress, table
 from benchmarks.peers.competitors import CountedHinge, Method
 from benchmarks.peers.workloads import Rows
+from experiments.linearithmic_ranksvm._shared import (
+    ALPHAS,
+    TITLES,
+    Found,
+    Panel,
+    Study,
+    as_list,
+    draw,
+    exponent,
+    linearithmic_error,
+    number,
+)
 from kernelrank import RankSVM
 from kernelrank.losses import Loss, PairwiseHinge
 from kernelrank.pairs import UtilityPairs

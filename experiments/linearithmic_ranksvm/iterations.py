@@ -11,11 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from _shared import ALPHAS, TITLES, Found, Panel, Study, as_list, draw, first, lines_of
 from scipy.sparse import issparse
 
 from benchmarks._timing import show_progress, table
 from benchmarks.peers.workloads import Rows
+from experiments.linearithmic_ranksvm._shared import ALPHAS, TITLES, Found, Panel, Study, as_list, draw, first, lines_of
 from kernelrank.losses import PairwiseHinge
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, make_products

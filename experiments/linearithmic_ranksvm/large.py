@@ -13,12 +13,12 @@ from time import perf_counter, process_time
 
 import numpy as np
 import scipy.sparse as sp
-from _shared import Found, Study, alone, matrix_bytes
 from threadpoolctl import threadpool_limits
 
 from benchmarks._timing import show_progress, table
 from benchmarks.peers.measure import PeakMemory
 from benchmarks.peers.workloads import Rows
+from experiments.linearithmic_ranksvm._shared import Found, Study, alone, matrix_bytes
 from kernelrank import RankSVM
 
 FITS = ((1_000_000, "hinge"), (1_000_000, "squared_hinge"), (10_000_000, "hinge"))

@@ -1,6 +1,6 @@
 """The linearithmic claim: the figures of Airola et al. (2011, "A11"; report of 2010, "A10") again, and further.
 
-    [KERNELRANK_DATA=...] python experiments/linearithmic_ranksvm/run.py [part ...] [--quick] [--report]
+    [KERNELRANK_DATA=...] python -m experiments.linearithmic_ranksvm.run [part ...] [--quick] [--report]
 
 Parts: evaluation (figure 1), training (figures 2 to 4), copies (is a second copy of X worth it?), iterations (theorem
 3), costs (where an iteration's time goes, float32, covtype), large (ten million rows), documents (real text). Each
@@ -18,18 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-import copies
-import costs
-import documents
-import evaluation
-import iterations
-import large
-import training
-from _paths import ROOT
-from _shared import Study, as_list
 from threadpoolctl import threadpool_limits
 
 from benchmarks._timing import machine, show_progress
+from experiments.linearithmic_ranksvm import copies, costs, documents, evaluation, iterations, large, training
+from experiments.linearithmic_ranksvm._shared import Study, as_list
 
 PARTS = {
     "evaluation": evaluation,
@@ -40,7 +33,7 @@ PARTS = {
     "large": large,
     "documents": documents,
 }
-BUILD = ROOT / "build" / "linearithmic"
+BUILD = Path("build") / "linearithmic"
 
 
 def main() -> None:
@@ -78,7 +71,7 @@ def write(name: str, build: Path, results: Path) -> str:
     found = json.loads((build / f"{name}.json").read_text())
     title, *parts = PARTS[name].report(found, results)
     about = [
-        f"Written by `python experiments/linearithmic_ranksvm/run.py {name}`, {found['seconds'] / 60:.1f} minutes.",
+        f"Written by `python -m experiments.linearithmic_ranksvm.run {name}`, {found['seconds'] / 60:.1f} minutes.",
         *found["machine"].splitlines(),
     ]
     how = (PARTS[name].__doc__ or "").split("\n\n", 1)[1].strip()

@@ -11,13 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _shared import ALPHAS, TITLES, Found, Panel, Study, as_list, draw, exponent, lines_of, number
 
 from benchmarks._timing import show_progress, table
 from benchmarks.peers.competitors import COMPETITORS
 from benchmarks.peers.measure import Job, measure_apart
 from benchmarks.peers.measure import measure as measure_here
 from benchmarks.peers.run import Entry
+from experiments.linearithmic_ranksvm._shared import (
+    ALPHAS,
+    TITLES,
+    Found,
+    Panel,
+    Study,
+    as_list,
+    draw,
+    exponent,
+    lines_of,
+    number,
+)
 
 LIMIT = 900.0  # seconds of one process; a competitor that takes longer is left out at larger sizes
 MEGABYTE = 1e6

@@ -1,6 +1,6 @@
 """Cross-validation with a Nystrom map: what held-out basis rows do to it, and what taking them out costs.
 
-    python experiments/nystrom/run.py
+    python -m experiments.nystrom.run
 
 Figure 1 and tables 1 and 2 of Airola, Pahikkala and Salakoski (2011). Their data, candidate parses of 600 sentences and
 a graph kernel on them, cannot be had; here they are made: rows of the same group are more alike than others, and are
@@ -9,7 +9,7 @@ predicted from other groups. One BLAS thread. Some minutes; writes ``results.md`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks._timing import table
 from kernelrank import RLS, NystromMap
 from kernelrank.kernels import Gaussian
 
@@ -188,11 +189,6 @@ def whole(data: Data, folds: list[np.ndarray]) -> list[list[str]]:
     return rows
 
 
-def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [list(heading), ["---:"] * len(heading), *map(list, rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def main() -> None:
     data = make_data()
     heading = [
@@ -210,7 +206,7 @@ def main() -> None:
     by_group = [np.flatnonzero(data.groups == group) for group in range(N_GROUPS)]
     parts = [
         "# Cross-validation with a Nystrom map",
-        "Written by `python experiments/nystrom/run.py`.",
+        "Written by `python -m experiments.nystrom.run`.",
         f"## Figure 1: {N_GROUPS} groups, {N_ROWS:,} rows, two basis rows a group, ten folds of groups",
         "Mean squared error of RLS. *kept*: the map has the basis rows of the test part; *removed*: it has not.",
         table(["lambda", "kept", "removed", "kept / removed"], figure(data)),

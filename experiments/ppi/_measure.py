@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from _nested import HeldOut, Scores
 from numpy.typing import NDArray
 
+from experiments.ppi._nested import HeldOut, Scores
 from kernelrank.metrics import auc, best_f_score
 
 Array = NDArray[np.float64]

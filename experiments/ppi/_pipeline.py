@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from _measure import LAMBDAS
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from experiments.ppi._measure import LAMBDAS
 from kernelrank import RLSCV
 from kernelrank.kernels import AllPaths, Polynomial
 from kernelrank.metrics import best_f_score

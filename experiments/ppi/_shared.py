@@ -1,18 +1,18 @@
-"""What the studies share: what a run is about, measures that are kept, tables in Markdown, and their files."""
+"""What the studies share: what a run is about, measures that are kept, and their files."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from _corpora import MAX, Configuration
-from _measure import LAMBDAS, Measures, draw_folds, measure
 from numpy.typing import NDArray
 
+from benchmarks._timing import show_progress
+from experiments.ppi._corpora import MAX, Configuration
+from experiments.ppi._measure import LAMBDAS, Measures, draw_folds, measure
 from kernelrank.datasets import PPICorpus
 
 HERE = Path(__file__).parent
@@ -78,23 +78,6 @@ class Run:
             (HERE / "results" / f"{name}.md").write_text(text)
 
 
-def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Align as Markdown: the first column to the left, the others to the right."""
-    lines = [list(heading), *map(list, rows)]
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * (width - (i > 0)) + ":" * (i > 0) for i, width in enumerate(widths)])
-    return "\n".join(
-        "| " + " | ".join(f"{cell:{'>' if i else '<'}{widths[i]}}" for i, cell in enumerate(line)) + " |"
-        for line in lines
-    )
-
-
 def percent(value: float) -> str:
     """Return a share in percent, to a tenth."""
     return f"{100 * value:.1f}"
-
-
-def show_progress(text: str) -> None:
-    """Say what is under way, in one line, if somebody is watching; an empty text clears it."""
-    if sys.stderr.isatty():
-        print(f"\r{text:80}\r", end="", file=sys.stderr, flush=True)

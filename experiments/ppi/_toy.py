@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from _corpora import FILES
 
+from experiments.ppi._corpora import FILES
 from kernelrank.datasets import Dependency, Entity, PPICorpus, Sentence, Token
 
 VERBS = {"binds": 1, "activates": 1, "precedes": 0, "resembles": 0}

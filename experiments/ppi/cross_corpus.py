@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from _pipeline import N_BASIS, make_classifier
-from _shared import Run, show_progress, table
-
+from benchmarks._timing import show_progress, table
+from experiments.ppi._pipeline import N_BASIS, make_classifier
+from experiments.ppi._shared import Run
 from kernelrank.metrics import auc, best_f_score, f_score, threshold_at_rate
 
 

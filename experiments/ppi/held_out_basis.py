@@ -7,11 +7,12 @@ Airola, Pahikkala and Salakoski: On learning and cross-validation with decompose
 from __future__ import annotations
 
 import numpy as np
-from _corpora import MAX
-from _measure import N_FOLDS, draw_folds
-from _shared import HERE, Run, show_progress, table
 from numpy.typing import NDArray
 
+from benchmarks._timing import show_progress, table
+from experiments.ppi._corpora import MAX
+from experiments.ppi._measure import N_FOLDS, draw_folds
+from experiments.ppi._shared import HERE, Run
 from kernelrank import RLS, NystromMap
 
 Array = NDArray[np.float64]

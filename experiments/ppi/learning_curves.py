@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from _corpora import MAX
-from _measure import LAMBDAS, N_FOLDS, draw_folds
-from _nested import HeldOut
-from _shared import HERE, Run, show_progress, table
 from numpy.typing import NDArray
 
+from benchmarks._timing import show_progress, table
+from experiments.ppi._corpora import MAX
+from experiments.ppi._measure import LAMBDAS, N_FOLDS, draw_folds
+from experiments.ppi._nested import HeldOut
+from experiments.ppi._shared import HERE, Run
 from kernelrank.datasets import PPICorpus
 from kernelrank.metrics import auc, best_f_score
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _corpora import MAX
-from _measure import LAMBDAS, N_FOLDS, draw_folds, judge_fold
-from _pipeline import N_BASIS, make_classifier
-from _shared import Run, percent, show_progress, table
+
+from benchmarks._timing import show_progress, table
+from experiments.ppi._corpora import MAX
+from experiments.ppi._measure import LAMBDAS, N_FOLDS, draw_folds, judge_fold
+from experiments.ppi._pipeline import N_BASIS, make_classifier
+from experiments.ppi._shared import Run, percent
 
 FOLDS_OF_LARGE = 1  # that are fitted, of corpora with more pairs than basis rows
 

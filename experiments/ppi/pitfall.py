@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from _corpora import MAX
-from _measure import N_FOLDS, Measures, measure
-from _shared import Run, table
-from single_corpus import by_f, standard_error
+
+from benchmarks._timing import table
+from experiments.ppi._corpora import MAX
+from experiments.ppi._measure import N_FOLDS, Measures, measure
+from experiments.ppi._shared import Run
+from experiments.ppi.single_corpus import by_f, standard_error
 
 N_SPLITS = 3  # at most, of the pairs
 

@@ -1,7 +1,7 @@
 """Extraction of protein-protein interactions with the all-paths graph kernel: the tables of Airola et al. (2008).
 
-    KERNELRANK_DATA=... python experiments/ppi/run.py [parts] [--splits 10]
-    python experiments/ppi/run.py --quick
+    KERNELRANK_DATA=... python -m experiments.ppi.run [parts] [--splits 10]
+    python -m experiments.ppi.run --quick
 
 Parts are single_corpus, cross_corpus, learning_curves, pitfall, held_out_basis and pipeline; all by default. They write
 to ``results``, and keep what takes longest in ``build/ppi``. ``--quick`` takes small corpora that are made here, prints
@@ -12,15 +12,10 @@ from __future__ import annotations
 
 import argparse
 
-import cross_corpus
-import held_out_basis
-import learning_curves
-import pipeline
-import pitfall
-import single_corpus
-from _corpora import load_corpora
-from _shared import Run
-from _toy import make_corpora
+from experiments.ppi import cross_corpus, held_out_basis, learning_curves, pipeline, pitfall, single_corpus
+from experiments.ppi._corpora import load_corpora
+from experiments.ppi._shared import Run
+from experiments.ppi._toy import make_corpora
 
 PARTS = {
     "single_corpus": single_corpus,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from _corpora import MAX, PRODUCT, PUBLISHED, SUM, Configuration
-from _measure import N_FOLDS, Measures, draw_folds
-from _shared import Run, percent, table
 from numpy.typing import NDArray
+
+from benchmarks._timing import table
+from experiments.ppi._corpora import MAX, PRODUCT, PUBLISHED, SUM, Configuration
+from experiments.ppi._measure import N_FOLDS, Measures, draw_folds
+from experiments.ppi._shared import Run, percent
 
 CONFIGURATIONS = (MAX, SUM, PUBLISHED, PRODUCT)
 CHOICES = (MAX, PRODUCT)

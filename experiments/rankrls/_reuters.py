@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _shared import data_file
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfTransformer
+
+from experiments.rankrls._shared import data_file
 
 N_TRAINING = 500
 

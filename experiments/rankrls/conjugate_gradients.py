@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _reuters import load_documents, split, weigh_words
-from _shared import show_progress, table, write_results
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 from threadpoolctl import threadpool_limits
 
+from benchmarks._timing import show_progress, table
+from experiments.rankrls._reuters import load_documents, split, weigh_words
+from experiments.rankrls._shared import write_results
 from kernelrank import RankRLS
 from kernelrank.metrics import auc
 

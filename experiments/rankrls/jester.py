@@ -17,10 +17,11 @@ from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
-from _shared import LAMBDAS, data_file, show_progress, table, write_results
 from scipy.stats import wilcoxon
 from threadpoolctl import threadpool_limits
 
+from benchmarks._timing import show_progress, table
+from experiments.rankrls._shared import LAMBDAS, data_file, write_results
 from kernelrank import RLS, NystromMap, RankRLS
 from kernelrank.kernels import Gaussian
 from kernelrank.losses import PairwiseHinge

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _shared import LAMBDAS, data_file, show_progress, table, write_results
 from scipy.stats import wilcoxon
 from sklearn.linear_model import Ridge
 
+from benchmarks._timing import show_progress, table
+from experiments.rankrls._shared import LAMBDAS, data_file, write_results
 from kernelrank import RLS, RankRLS, RankSVM
 from kernelrank.exceptions import UndefinedQueryWarning
 from kernelrank.io import load_svmlight

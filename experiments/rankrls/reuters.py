@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _reuters import Documents, load_documents, split, weigh_words
-from _shared import LAMBDAS, show_progress, table, write_results
 from numpy.typing import NDArray
 from scipy.stats import binomtest, spearmanr, wilcoxon
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
+from benchmarks._timing import show_progress, table
+from experiments.rankrls._reuters import Documents, load_documents, split, weigh_words
+from experiments.rankrls._shared import LAMBDAS, write_results
 from kernelrank import RLS, RankRLS, RankSVM
 from kernelrank.metrics import auc
 

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from _reuters import load_documents
-from _shared import LAMBDAS, show_progress, table, write_results
 from sklearn.feature_extraction.text import TfidfTransformer
 from threadpoolctl import threadpool_limits
 
+from benchmarks._timing import show_progress, table
+from experiments.rankrls._reuters import load_documents
+from experiments.rankrls._shared import LAMBDAS, write_results
 from kernelrank import RankRLS, RankSVM
 from kernelrank.kernels import Gaussian
 

@@ -1,6 +1,6 @@
 """Table 1 of Díez, del Coz, Bahamonde (2006): the percentage of swapped pairs on twelve regression sets.
 
-    KERNELRANK_DATA=... python experiments/swapped_pairs/run.py [--repetitions 20] [--jobs 2] [--sets Servo Stock]
+    KERNELRANK_DATA=... python -m experiments.swapped_pairs.run [--repetitions 20] [--jobs 2] [--sets Servo Stock]
 
 Reads ``regression/*.csv.gz`` from the folder that the environment variable names. Writes
 ``results.md`` beside this file, unless only some of the sets are asked for.
@@ -178,7 +178,7 @@ def report(results: dict[str, dict[str, np.ndarray]], repetitions: int, seconds:
             line.append(f"{published.mean:.2f}{published.mark} ± {published.deviation:.2f}")
             line.append(f"{mean:.2f}{mark(results[of.name], method)} ± {errors.std(ddof=1):.2f}{note}")
         lines.append(line)
-    text = ["# Results", "", f"Written by `python experiments/swapped_pairs/run.py`; {repetitions} repetitions."]
+    text = ["# Results", "", f"Written by `python -m experiments.swapped_pairs.run`; {repetitions} repetitions."]
     text += [f"The whole table took {seconds / 60:.0f} minutes.", ""]
     text += ["| " + " | ".join(line) + " |" for line in lines]
     text += ["", "Percentage of swapped pairs of test rows: mean ± standard deviation. †, ††: different from the"]
