@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse as sp
 from least_squares import data, query_ids
 from sklearn.base import clone
 
@@ -261,3 +262,19 @@ def test_a_kernel_that_is_zero(rng):
         assert np.ptp(model.fit(X, y).predict(X)) == 0.0
     [found] = RLS(n_basis=4).fit(X, y).hold_out([[0, 1, 2, 3]])
     np.testing.assert_allclose(found, y[4:].mean())
+
+
+@pytest.mark.parametrize("kind", [RLS, RankRLS])
+def test_wide_sparse_rows_stay_sparse(rng, kind):
+    X, y = sp.random_array((50, 80), density=0.2, rng=rng, format="csr"), rng.normal(size=50)
+    dense = kind(0.1, n_basis=20).fit(X.toarray(), y)
+    wide = X.copy()
+    wide.resize(50, 10**7)  # 4 GB, were it dense
+    model = kind(0.1, n_basis=20).fit(wide, y)
+    np.testing.assert_array_equal(model.basis_indices_, dense.basis_indices_)
+    close(model.coef_[:80], dense.coef_)
+    assert not model.coef_[80:].any()
+    close(model.predict(wide), dense.predict(X))
+    folds = [model.basis_indices_[:3], np.arange(10)]
+    for found, expected in zip(model.hold_out(folds, alpha=0.01), dense.hold_out(folds, alpha=0.01), strict=True):
+        close(found, expected)

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -219,7 +220,7 @@ class LeastSquaresEstimator(Predictor):
 
     def _coefficients(self, solution: Array) -> Array:
         """Turn weights of the features that were learnt from into those of `coef_` or `dual_coef_`."""
-        whitening: Array | None = self.__dict__.get("_whitening")
+        whitening: Array | LinearOperator | None = self.__dict__.get("_whitening")
         return solution if whitening is None else whitening @ solution
 
     def _wants_gradients(self, X: Any, kernel: Kernel) -> bool:
@@ -268,7 +269,10 @@ class LeastSquaresEstimator(Predictor):
         if drawn is None:
             return *self._centred(X), None
         require_matrices(X, m, len(drawn), "The kernel matrix of the rows and the basis")
-        if isinstance(self.kernel_, Linear):  # what they span is a space of weights: X can be centred first
+        wide = sp.issparse(X) and X.shape[1] > len(drawn)  # as a dense matrix, more than what will be made of it
+        if (
+            isinstance(self.kernel_, Linear) and not wide
+        ):  # what they span is a space of weights: X can be centred first
             kept, self._whitening, T = whitening_of_rows(_dense(take(X, drawn)))
             self.basis_indices_ = drawn[kept]
             self.basis_, (centred, offset) = take(X, self.basis_indices_), self._centred(X)
@@ -283,6 +287,8 @@ class LeastSquaresEstimator(Predictor):
                 self._whitening = merge([T, zeros], [self.basis_indices_, others])
             else:
                 self.basis_ = nystrom.basis_
+            if isinstance(self.kernel_, Linear):
+                self._whitening = aslinearoperator(self.basis_.T) @ aslinearoperator(T)
             offset = array_namespace(features).mean(features, axis=0)
             features -= offset
         # What is learnt from rows lies in their span: with all rows in it, nothing of the others is needed.
