@@ -35,6 +35,13 @@ class Basis(NamedTuple):
     whitening: Array  # of shape (n_basis, n), with as many features
 
 
+class Directions(NamedTuple):
+    """What is lost with some basis rows, for any alpha."""
+
+    inside: Array  # U'N, of shape (r, n_lost)
+    outside: Array | None  # N - U U'N, of shape (n, n_lost); None, if Z reaches everything
+
+
 class Lost(NamedTuple):
     """What is lost with some basis rows, for one alpha."""
 
@@ -66,16 +73,32 @@ class HeldOutBasis:
         found[self.basis.rows] = np.arange(len(self.basis.rows))
         return found
 
-    def directions(self, rows: Rows) -> Array | None:
-        """Find what is lost with the basis rows among some rows; None if there are no such rows."""
+    def directions(self, rows: Rows) -> Directions | None:
+        """Find what is lost with the basis rows among some rows; None if there are no such rows.
+
+        It is kept for other alphas, as many columns as one set of folds has.
+        """
         gone = np.isin(self.basis.rows, rows)
         if not gone.any():
             return None
-        return like(lost_directions(self._whitening, gone), self._right)
+        key = np.packbits(gone).tobytes()
+        found = self._kept.get(key)
+        if found is None:
+            found = self._split(lost_directions(self._whitening, gone))
+            n_kept = sum(each.inside.shape[1] for each in self._kept.values())
+            if n_kept + found.inside.shape[1] <= len(self.basis.rows):
+                self._kept[key] = found
+        return found
 
-    def lost(self, N: Array, alpha: float) -> Lost:
-        """Find what orthonormal directions are worth."""
-        return self._as_lost(array_namespace(N).linalg.qr(self._coordinates(N, alpha))[0], alpha)
+    def whole(self, found: Directions) -> Array:
+        """Return N."""
+        N = self._right @ found.inside
+        return N if found.outside is None else N + found.outside
+
+    def lost(self, found: Directions, alpha: float) -> Lost:
+        """Find what directions are worth."""
+        L = self._coordinates(found, alpha)
+        return self._as_lost(array_namespace(L).linalg.qr(L)[0], alpha)
 
     def each_alone(self, alpha: float) -> Lost:
         """Find what is lost with each basis row alone: columns of length 1, and one of zeros for no row."""
@@ -84,8 +107,22 @@ class HeldOutBasis:
         return self._as_lost(L / xp.where(lengths > 0.0, lengths, 1.0), alpha)
 
     @cached_property
-    def _alone(self) -> Array:
-        return like(np.pad(lost_alone(self._whitening), ((0, 0), (0, 1))), self._right)
+    def _kept(self) -> dict[bytes, Directions]:
+        return {}
+
+    @cached_property
+    def _alone(self) -> Directions:
+        return self._split(np.pad(lost_alone(self._whitening), ((0, 0), (0, 1))))
+
+    def _split(self, directions: NDArray[np.float64]) -> Directions:
+        U = self._right
+        N = like(directions, U)
+        inside = U.T @ N
+        if U.shape[0] <= U.shape[1]:
+            return Directions(inside, None)
+        outside = N - U @ inside
+        outside -= U @ (U.T @ outside)  # once more, or rounding would be divided by a small alpha
+        return Directions(inside, outside)
 
     @cached_property
     def _whitening(self) -> NDArray[np.float64]:
@@ -96,15 +133,11 @@ class HeldOutBasis:
         assert self.spectrum.right is not None
         return self.spectrum.right
 
-    def _coordinates(self, N: Array, alpha: float) -> Array:
+    def _coordinates(self, found: Directions, alpha: float) -> Array:
         """Stack what is to be made orthonormal, the greatest rows first: so the small ones keep their digits."""
-        xp, U = array_namespace(N), self._right
-        inside = xp.flip(U.T @ N / xp.sqrt(self.spectrum.values + alpha)[:, None], axis=0)
-        if U.shape[0] <= U.shape[1]:
-            return inside
-        outside = N - U @ (U.T @ N)
-        outside -= U @ (U.T @ outside)  # once more, or rounding would be divided by a small alpha
-        return xp.concat([outside / alpha**0.5, inside])
+        xp = array_namespace(found.inside)
+        inside = xp.flip(found.inside / xp.sqrt(self.spectrum.values + alpha)[:, None], axis=0)
+        return inside if found.outside is None else xp.concat([found.outside / alpha**0.5, inside])
 
     def _as_lost(self, Q: Array, alpha: float) -> Lost:
         xp, values = array_namespace(Q), self.spectrum.values
