@@ -170,7 +170,7 @@ def pivot(
 
 
 def slopes(lines: dict[str, list[Any]]) -> list[list[str]]:
-    return [["exponent, last two", *(number(exponent(points[-2:]), ".2f") for points in lines.values())]]
+    return [["exponent", *(number(exponent(points), ".2f") for points in lines.values())]]
 
 
 def work_table(records: list[Found]) -> str:
