@@ -64,7 +64,9 @@ def test_training(quick):
 def test_copies(quick):
     found = tables(quick["copies"])
     products, fits = found["The two products, by the form of X"], found["A whole fit, by the copies that there are"]
-    assert [line["rows"] for line in products] == [line["rows"] for line in fits] == ["250", "500", "1,000"]
+    sizes = ["250", "500", "1,000"]
+    assert [line["rows"] for line in products] == sizes
+    assert [(line["rows of X"], line["threads"]) for line in fits] == [(m, n) for m in sizes for n in ("1", "2")]
     assert all(float(line["rows / both"]) > 0 for line in fits)
 
 
