@@ -26,11 +26,11 @@ SIZES = (32_000, 128_000, 512_000)
 PRODUCTS = ("X w, SciPy", "X w, rows", "X w, columns", "X' g, SciPy", "X' g, rows", "X' g, columns")
 FORMS = ("rows", "columns", "both")
 READING = """
-**Reading.** A second copy is not worth it: with one thread a fit by rows takes between 0.75 and 1.1 times that with
-both. From rows, X' g adds multiples of each row to a vector of features, which stays in the cache; from columns, it
-gathers from a vector of rows, which at 512,000 of them does not. Why one copy cost the paper seven times cannot be told
-from it; today SciPy itself multiplies with the transpose as fast as with X. So RankSVM keeps one copy, the one that it
-is given; rows are the better form, columns take up to 1.6 times as long.
+**Reading.** A second copy is not worth it: a fit by rows takes 0.76 to 0.99 times that with both in one thread, and
+0.64 to 0.97 times in two. From rows, X' g adds multiples of each row to a vector of features, which stays in the cache;
+from columns, it gathers from a vector of rows, which at 512,000 of them does not. Why one copy cost the paper seven
+times cannot be told from it; today SciPy itself multiplies with the transpose as fast as with X. So RankSVM keeps one
+copy, the one that it is given; rows are the better form, columns take up to twice as long.
 """
 
 
