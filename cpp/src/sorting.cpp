@@ -10,21 +10,21 @@ namespace kernelrank {
 namespace {
 
 constexpr std::size_t kInsertion = 20;  // at most so many records are sorted by insertion
-constexpr std::size_t kFew = 65536;     // one thread cuts so many into two steps each
-constexpr std::size_t kSteps = 2048;    // more of them, or those of a team, are cut into so many
+constexpr std::size_t kFew = 65536;     // so many, which no team shares, are cut into two steps each
+constexpr std::size_t kSteps = 2048;    // more are cut into so many
 
-// Maps lowest..highest onto 0..n_digits-1 in equal steps, never decreasing.
+// Maps lowest..highest onto 0..n_steps-1 in equal steps, never decreasing.
 class ByValue {
  public:
-  ByValue(double lowest, double highest, std::size_t n_digits)
+  ByValue(double lowest, double highest, std::size_t n_steps)
       : half_lowest_(0.5 * lowest),  // halves, because the difference may overflow
-        factor_(static_cast<double>(n_digits) / (0.5 * highest - half_lowest_)),
-        last_(static_cast<double>(n_digits - 1)) {}
+        factor_(static_cast<double>(n_steps) / (0.5 * highest - half_lowest_)),
+        last_(static_cast<double>(n_steps - 1)) {}
   // A range of subnormal width has no finite factor.
   bool usable() const noexcept { return std::isfinite(factor_); }
   std::uint32_t operator()(double score) const noexcept {
     const double step = (0.5 * score - half_lowest_) * factor_;
-    const double positive = step > 0 ? step : 0;  // NaN: any digit
+    const double positive = step > 0 ? step : 0;  // NaN: any step
     return static_cast<std::uint32_t>(static_cast<std::int32_t>(positive < last_ ? positive : last_));
   }
 
@@ -32,7 +32,7 @@ class ByValue {
   double half_lowest_, factor_, last_;
 };
 
-// The same for the bit patterns, read as integers that grow with the number.
+// Digits in the same way, of the bit patterns, read as integers that grow with the number.
 class ByBits {
  public:
   ByBits(double lowest, double highest, std::size_t n_digits)
@@ -159,7 +159,7 @@ void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::spa
     for (std::size_t i = begin; i < end; ++i) ++next[step(scores[i])];
   });
   member.wait();
-  if (member.first()) shared.place(n_steps);
+  if (member.first() && !member.stop()) shared.begin_steps(n_steps);  // a member that failed has no counts
   member.wait();
   member.blocks(mine, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) records[next[step(scores[i])]++] = record(i);
@@ -186,7 +186,7 @@ void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::spa
   member.wait();
 }
 
-void TeamSortMemory::place(std::size_t n_steps) {
+void TeamSortMemory::begin_steps(std::size_t n_steps) {
   std::uint32_t *first = next.front().data(), position = 0, largest = 0;
   for (std::size_t k = 0; k < n_steps; ++k) {
     const std::uint32_t begin = position;

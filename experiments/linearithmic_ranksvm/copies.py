@@ -29,8 +29,8 @@ READING = """
 **Reading.** A second copy is not worth it: a fit by rows takes 0.76 to 0.99 times that with both in one thread, and
 0.64 to 0.97 times in two. From rows, X' g adds multiples of each row to a vector of features, which stays in the cache;
 from columns, it gathers from a vector of rows, which at 512,000 of them does not. Why one copy cost the paper seven
-times cannot be told from it; today SciPy itself multiplies with the transpose as fast as with X. So RankSVM keeps one
-copy, the one that it is given; rows are the better form, columns take up to twice as long.
+times cannot be told from it; today SciPy itself multiplies with the transpose nearly as fast as with X. So RankSVM
+keeps one copy, the one that it is given; rows are the better form, columns take up to 2.3 times as long.
 """
 
 

@@ -33,7 +33,7 @@ PARTS = {
     "large": large,
     "documents": documents,
 }
-BUILD = Path("build") / "linearithmic"
+BUILD = Path(__file__).parents[2] / "build" / "linearithmic"
 
 
 def main() -> None:

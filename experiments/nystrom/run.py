@@ -209,17 +209,18 @@ def main() -> None:
         "Written by `python -m experiments.nystrom.run`.",
         f"## Figure 1: {N_GROUPS} groups, {N_ROWS:,} rows, two basis rows a group, ten folds of groups",
         "Mean squared error of RLS. *kept*: the map has the basis rows of the test part; *removed*: it has not.",
-        table(["lambda", "kept", "removed", "kept / removed"], figure(data)),
+        table(["lambda", "kept", "removed", "kept / removed"], figure(data), n_texts=0),
         "## Table 1: leave-group-out",
-        table(heading, time_table(data, "leave-group-out", by_group)),
+        table(heading, time_table(data, "leave-group-out", by_group), n_texts=0),
         "## Table 2: ten folds",
-        table(heading, time_table(data, "10 folds", folds_of_groups(data.groups, 10))),
+        table(heading, time_table(data, "10 folds", folds_of_groups(data.groups, 10)), n_texts=0),
         "## All of leave-group-out",
         f"Held-out predictions of RLS at alpha {ALPHA:g}, for all {N_GROUPS} groups, from the rows on: `RLS(n_basis)`"
         " and its `hold_out`, against a refit of map and model a group.",
         table(
             ["basis rows", "closed form s", "refits s", "refits / closed form", "largest difference"],
             whole(data, by_group),
+            n_texts=0,
         ),
         READING.strip().format(measured=MEASURED_FOLDS),
     ]

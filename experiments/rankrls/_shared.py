@@ -1,4 +1,4 @@
-"""What the scripts share: where data are, and where they are written."""
+"""What the scripts share: where data are, and where results are written."""
 
 from __future__ import annotations
 

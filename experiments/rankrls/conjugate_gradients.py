@@ -1,6 +1,6 @@
 """Conjugate gradients on 12,402 documents and 23 million pairs (P09, section 4.3).
 
-    KERNELRANK_DATA=... python experiments/rankrls/conjugate_gradients.py
+    KERNELRANK_DATA=... python -m experiments.rankrls.conjugate_gradients
 
 Trains on the documents that the first draw of ``reuters.py`` leaves over, acq against all other topics, from
 ``text/reuters21578_counts.npz``. One thread. A minute; writes ``results/conjugate_gradients.md``.
@@ -158,7 +158,7 @@ def main() -> None:
     setting = SETTING.format(m=m, n=n, nnz=tasks[0].X.nnz / m, pairs=int(pairs_of_classes(y).n_pairs), tol=TOL)
     parts = [
         "# Conjugate gradients on Reuters-21578 (P09, section 4.3)",
-        "Written by `python experiments/rankrls/conjugate_gradients.py`.",
+        "Written by `python -m experiments.rankrls.conjugate_gradients`.",
         setting.strip(),
         table(heading, lines),
         READING.strip().format(difference=max(differences)),

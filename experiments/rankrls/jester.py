@@ -1,6 +1,6 @@
 """Jester: jokes ranked for a user by what other users think of them, with three costs (P09, table 6).
 
-    KERNELRANK_DATA=... python experiments/rankrls/jester.py
+    KERNELRANK_DATA=... python -m experiments.rankrls.jester
 
 Reads ``other/jester1.npz``: ratings of 100 jokes by 24,983 users. For each of 300 active users, a model learns from
 half of the jokes that the user has rated, and is measured on the other half. The features of a joke are its ratings by
@@ -207,7 +207,7 @@ def main() -> None:
         "jester",
         [
             "# Jester: three costs",
-            "Written by `python experiments/rankrls/jester.py`. Table 6 of Pahikkala et al. (2009): disagreement error,"
+            "Written by `python -m experiments.rankrls.jester`. Table 6 of Pahikkala et al. (2009): disagreement error,"
             " mean over active users, by the number of ratings of the reference users.",
             table(heading, cells),
             READING.strip().format(n_draws=N_DRAWS, n_users=N_USERS),

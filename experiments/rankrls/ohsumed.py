@@ -1,6 +1,6 @@
 """OHSUMED, grade 2 against grades 0 and 1: pairs inside queries against all pairs (P09, table 3).
 
-    KERNELRANK_DATA=... python experiments/rankrls/ohsumed.py
+    KERNELRANK_DATA=... python -m experiments.rankrls.ohsumed
 
 Reads ``letor/OHSUMED_QueryLevelNorm_S1.txt.xz`` to ``S5``, the parts of LETOR 3.0. Fold k trains on three of them,
 chooses lambda on the fourth, and is measured on the fifth. Some seconds; writes ``results/ohsumed.md``.
@@ -144,7 +144,7 @@ def main() -> None:
         "ohsumed",
         [
             "# OHSUMED: which pairs to learn from",
-            "Written by `python experiments/rankrls/ohsumed.py`. Table 3 of Pahikkala et al. (2009): disagreement"
+            "Written by `python -m experiments.rankrls.ohsumed`. Table 3 of Pahikkala et al. (2009): disagreement"
             " error, mean over the queries of a fold, then over the folds; lambda from 2^-15 … 2^15, chosen on the"
             " validation part.",
             table(heading, cells),

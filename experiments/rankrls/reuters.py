@@ -1,6 +1,6 @@
 """RankRLS, RLS and RankSVM on the 25 largest topics of Reuters-21578 (P09, tables 4 and 5).
 
-    KERNELRANK_DATA=... python experiments/rankrls/reuters.py
+    KERNELRANK_DATA=... python -m experiments.rankrls.reuters
 
 Draws 500 of the 12,902 documents of ModApte in ``text/reuters21578_counts.npz``, chooses lambda by the AUC of pooled
 ten-fold predictions, and measures the AUC on the other 12,402; ten draws. Ten minutes; writes ``results/reuters.md``.
@@ -288,7 +288,7 @@ def main() -> None:
         "reuters",
         [
             "# Reuters-21578: AUC of 25 topics (P09, tables 4 and 5)",
-            "Written by `python experiments/rankrls/reuters.py`.",
+            "Written by `python -m experiments.rankrls.reuters`.",
             SETTING.strip(),
             "## Table 4: RankRLS and RLS",
             topics_table(

@@ -1,6 +1,6 @@
 """Training time of RankRLS and RankSVM with a Gaussian kernel against the number of rows (P09, table 1).
 
-    KERNELRANK_DATA=... python experiments/rankrls/timing.py
+    KERNELRANK_DATA=... python -m experiments.rankrls.timing
 
 The paper's task: acq against the other topics of Reuters-21578, here tf-idf of rows drawn from the 12,902 documents of
 ModApte, in ``text/reuters21578_counts.npz``. One BLAS thread. Some minutes; writes ``results/timing.md``.
@@ -130,7 +130,7 @@ def main() -> None:
         "timing",
         [
             "# Training time with a Gaussian kernel",
-            "Written by `python experiments/rankrls/timing.py`. Table 1 of Pahikkala et al. (2009): acq of"
+            "Written by `python -m experiments.rankrls.timing`. Table 1 of Pahikkala et al. (2009): acq of"
             " Reuters-21578, tf-idf of the words, a Gaussian kernel.",
             table(heading, cells),
             READING.strip(),

@@ -264,8 +264,28 @@ def test_a_kernel_that_is_zero(rng):
     np.testing.assert_allclose(found, y[4:].mean())
 
 
+def test_sets_of_folds_one_after_the_other(rng):
+    """What is kept of one set does not stand in the way of the next."""
+    X, y = data(rng, n=8)
+    model = RLS(kernel=Gaussian(0.3), n_basis=20).fit(X, y)
+    for k in (5, 7, 5, 3):
+        folds = [np.arange(start, 50, k) for start in range(k)]
+        for alpha in ALPHAS:
+            for rows, found in zip(folds, model.hold_out(folds, alpha=alpha), strict=True):
+                close(found, refit(model, X, y, rows, alpha))
+
+
+def test_sparse_rows_on_different_scales(rng):
+    X, y = np.where(rng.random((60, 90)) < 0.3, rng.normal(size=(60, 90)), 0.0), rng.normal(size=60)
+    X[:, 7] = 1e6 * rng.random(60)
+    dense, sparse = (RLS(1e-3, n_basis=30).fit(form(X), y) for form in (np.asarray, sp.csr_array))
+    np.testing.assert_array_equal(sparse.basis_indices_, dense.basis_indices_)
+    close(sparse.predict(X), dense.predict(X))
+
+
 @pytest.mark.parametrize("kind", [RLS, RankRLS])
-def test_wide_sparse_rows_stay_sparse(rng, kind):
+def test_sparse_rows_too_wide_for_memory_stay_sparse(rng, kind, monkeypatch):
+    monkeypatch.setattr("kernelrank.estimators._least_squares.available_memory", lambda: 10**9)
     X, y = sp.random_array((50, 80), density=0.2, rng=rng, format="csr"), rng.normal(size=50)
     dense = kind(0.1, n_basis=20).fit(X.toarray(), y)
     wide = X.copy()

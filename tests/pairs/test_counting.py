@@ -307,7 +307,7 @@ hard_to_sort = pytest.mark.parametrize("kind", HARD_TO_SORT)
 
 
 @hard_to_sort
-@pytest.mark.parametrize("m", [100, 20_000, 70_000])
+@pytest.mark.parametrize("m", [20, 21, 100, 20_000, 65_536, 70_000])
 def test_scores_that_are_hard_to_sort(kind, m):
     rng = np.random.default_rng(0)
     y, scores = rng.integers(0, 6, m), HARD_TO_SORT[kind](rng, m)

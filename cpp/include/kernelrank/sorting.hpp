@@ -23,14 +23,14 @@ struct TeamSortMemory {
   explicit TeamSortMemory(int n_threads)
       : extremes(static_cast<std::size_t>(n_threads)), next(static_cast<std::size_t>(n_threads)) {}
   // Turns the counts in `next` into where each member's records of a step begin.
-  void place(std::size_t n_steps);
+  void begin_steps(std::size_t n_steps);
 
   struct Extremes {
     double lowest, highest;
   };
   std::vector<Extremes> extremes;
   std::vector<Buffer<std::uint32_t>> next;  // one a member
-  std::uint32_t most = 0;                   // records of a step
+  std::uint32_t most = 0;                   // records that a step has
 };
 
 // What one thread needs to sort by itself.

@@ -1,6 +1,7 @@
 // Memory of a counting pass: 28 bytes a row (44 with weights, 8 more when queries are scattered), and 16 more
-// (8 with weights) once the violated pairs have been multiplied; 8 more with several threads. The largest query adds
-// up to 16 bytes a row while it has at most 65536 rows, and some hundred kilobytes at any size.
+// (8 with weights) once the violated pairs have been multiplied; 8 more with several threads. A thread adds
+// up to 16 bytes a row of its largest query up to 65536 rows, and where scores are so uneven that most of them are in
+// one of the sort's steps, 16 bytes for each of these.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge, place, take, to_host
-from kernelrank._memory import require_memory
+from kernelrank._memory import available_memory, require_memory
 from kernelrank._validation import (
     as_id_array,
     check_vector,
@@ -269,10 +269,8 @@ class LeastSquaresEstimator(Predictor):
         if drawn is None:
             return *self._centred(X), None
         require_matrices(X, m, len(drawn), "The kernel matrix of the rows and the basis")
-        wide = sp.issparse(X) and X.shape[1] > len(drawn)  # as a dense matrix, more than what will be made of it
-        if (
-            isinstance(self.kernel_, Linear) and not wide
-        ):  # what they span is a space of weights: X can be centred first
+        if isinstance(self.kernel_, Linear) and self._fits(X):
+            # What they span is a space of weights: X can be centred first, and no digits are lost to inner products.
             kept, self._whitening, T = whitening_of_rows(_dense(take(X, drawn)))
             self.basis_indices_ = drawn[kept]
             self.basis_, (centred, offset) = take(X, self.basis_indices_), self._centred(X)
@@ -293,6 +291,12 @@ class LeastSquaresEstimator(Predictor):
             features -= offset
         # What is learnt from rows lies in their span: with all rows in it, nothing of the others is needed.
         return features, offset, None if len(drawn) == m else Basis(self.basis_indices_, T)
+
+    @staticmethod
+    def _fits(X: Any) -> bool:
+        """Tell whether a sparse X can be made dense; others are."""
+        available = available_memory() if sp.issparse(X) else None
+        return available is None or bytes_of_matrices(*X.shape) <= available
 
     def _centred(self, X: Any) -> tuple[Array, Array]:
         require_matrices(X, X.shape[0], X.shape[1], "The features as a dense matrix")
@@ -361,12 +365,17 @@ class LeastSquaresEstimator(Predictor):
         return {name: value for name, value in state.items() if name not in ("_training", "_whitening")}
 
 
+def bytes_of_matrices(m: int, n: int) -> int:
+    """Return the memory of a matrix, its contrasts and what is decomposed."""
+    return 8 * (4 * m * n)
+
+
 def require_matrices(X: Any, m: int, n: int, what: str) -> None:
     """Make sure that a matrix, its contrasts and what is decomposed fit into memory, where X is."""
     if is_foreign(X):  # of the memory of its device, its library knows
         return
     require_memory(
-        8 * (4 * m * n),
+        bytes_of_matrices(m, n),
         f"{what} of shape {(m, n)}, with what is computed from it,",
         'Train on fewer rows, or with n_basis; a linear RankRLS has solver="cg", which needs no such matrix.',
     )

@@ -41,6 +41,28 @@ class Directions(NamedTuple):
     inside: Array  # U'N, of shape (r, n_lost)
     outside: Array | None  # N - U U'N, of shape (n, n_lost); None, if Z reaches everything
 
+    @property
+    def n_lost(self) -> int:
+        """Number of directions."""
+        return int(self.inside.shape[1])
+
+
+class _Recent:
+    """What was found last, up to a number of directions in all."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._n_kept = most, 0
+        self._kept: dict[bytes, Directions] = {}
+
+    def get(self, key: bytes) -> Directions | None:
+        return self._kept.get(key)
+
+    def keep(self, key: bytes, directions: Directions) -> None:
+        self._kept[key] = directions
+        self._n_kept += directions.n_lost
+        while self._n_kept > self._most and self._kept:
+            self._n_kept -= self._kept.pop(next(iter(self._kept))).n_lost
+
 
 class Lost(NamedTuple):
     """What is lost with some basis rows, for one alpha."""
@@ -76,28 +98,26 @@ class HeldOutBasis:
     def directions(self, rows: Rows) -> Directions | None:
         """Find what is lost with the basis rows among some rows; None if there are no such rows.
 
-        It is kept for other alphas, as many columns as one set of folds has.
+        It is kept for other alphas, of as many basis rows as there are: a set of folds has no more.
         """
         gone = np.isin(self.basis.rows, rows)
         if not gone.any():
             return None
         key = np.packbits(gone).tobytes()
-        found = self._kept.get(key)
+        found = self._recent.get(key)
         if found is None:
             found = self._split(lost_directions(self._whitening, gone))
-            n_kept = sum(each.inside.shape[1] for each in self._kept.values())
-            if n_kept + found.inside.shape[1] <= len(self.basis.rows):
-                self._kept[key] = found
+            self._recent.keep(key, found)
         return found
 
-    def whole(self, found: Directions) -> Array:
+    def whole(self, directions: Directions) -> Array:
         """Return N."""
-        N = self._right @ found.inside
-        return N if found.outside is None else N + found.outside
+        N = self._right @ directions.inside
+        return N if directions.outside is None else N + directions.outside
 
-    def lost(self, found: Directions, alpha: float) -> Lost:
-        """Find what directions are worth."""
-        L = self._coordinates(found, alpha)
+    def lost(self, directions: Directions, alpha: float) -> Lost:
+        """Find what is lost along directions, for one alpha."""
+        L = self._coordinates(directions, alpha)
         return self._as_lost(array_namespace(L).linalg.qr(L)[0], alpha)
 
     def each_alone(self, alpha: float) -> Lost:
@@ -107,16 +127,16 @@ class HeldOutBasis:
         return self._as_lost(L / xp.where(lengths > 0.0, lengths, 1.0), alpha)
 
     @cached_property
-    def _kept(self) -> dict[bytes, Directions]:
-        return {}
+    def _recent(self) -> _Recent:
+        return _Recent(len(self.basis.rows))
 
     @cached_property
     def _alone(self) -> Directions:
         return self._split(np.pad(lost_alone(self._whitening), ((0, 0), (0, 1))))
 
-    def _split(self, directions: NDArray[np.float64]) -> Directions:
+    def _split(self, found: NDArray[np.float64]) -> Directions:
         U = self._right
-        N = like(directions, U)
+        N = like(found, U)
         inside = U.T @ N
         if U.shape[0] <= U.shape[1]:
             return Directions(inside, None)
@@ -133,11 +153,11 @@ class HeldOutBasis:
         assert self.spectrum.right is not None
         return self.spectrum.right
 
-    def _coordinates(self, found: Directions, alpha: float) -> Array:
+    def _coordinates(self, directions: Directions, alpha: float) -> Array:
         """Stack what is to be made orthonormal, the greatest rows first: so the small ones keep their digits."""
-        xp = array_namespace(found.inside)
-        inside = xp.flip(found.inside / xp.sqrt(self.spectrum.values + alpha)[:, None], axis=0)
-        return inside if found.outside is None else xp.concat([found.outside / alpha**0.5, inside])
+        xp = array_namespace(directions.inside)
+        inside = xp.flip(directions.inside / xp.sqrt(self.spectrum.values + alpha)[:, None], axis=0)
+        return inside if directions.outside is None else xp.concat([directions.outside / alpha**0.5, inside])
 
     def _as_lost(self, Q: Array, alpha: float) -> Lost:
         xp, values = array_namespace(Q), self.spectrum.values

@@ -125,8 +125,8 @@ class OneRanking:
 
     def _lost(self, rows: Rows, alpha: float) -> Array | None:
         """Return G with ``Y = V G``, where ``Y Y'`` is lost of A with these rows; None if nothing is."""
-        found = None if self.basis is None else self.basis.directions(rows)
-        return None if self.basis is None or found is None else self.basis.lost(found, alpha).shrunk
+        directions = None if self.basis is None else self.basis.directions(rows)
+        return None if self.basis is None or directions is None else self.basis.lost(directions, alpha).shrunk
 
     def _solve_by_vectors(self, rows: Rows, alpha: float) -> Array:
         """Find the residuals of one fold of many rows, in the space of the few eigenvectors and the constants."""

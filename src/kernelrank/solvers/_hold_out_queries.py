@@ -103,14 +103,14 @@ class HeldOutQueries:
     def _predict(
         self, rows: Rows, contrasts: Rows, alphas: NDArray[np.float64], left: tuple[Array, Array] | None = None
     ) -> Array:
-        found = None if self.basis is None else self.basis.directions(rows)
-        if found is not None:
-            weights = [self._weights(contrasts, float(alpha), left, found) for alpha in alphas]
+        directions = None if self.basis is None else self.basis.directions(rows)
+        if directions is not None:
+            weights = [self._weights(contrasts, float(alpha), left, directions) for alpha in alphas]
             return self._xp.stack([take(self.features, rows) @ w for w in weights])
         images, size = take_rows(self.images, rows), len(contrasts) * self.spectrum.values.shape[0]
         blocks = [like(alphas[some], self.u) for some in slices(len(alphas), _BLOCK_ELEMENTS // max(1, size))]
-        parts = [_multiply(self._xp, images, self._coefficients(contrasts, some, left)) for some in blocks]
-        return parts[0] if len(parts) == 1 else self._xp.concat(parts)
+        found = [_multiply(self._xp, images, self._coefficients(contrasts, some, left)) for some in blocks]
+        return found[0] if len(found) == 1 else self._xp.concat(found)
 
     def _coefficients(self, contrasts: Rows, alphas: Array, left: tuple[Array, Array] | None) -> Array:
         """Solve for several alphas; shape (r, n_alphas, p)."""
@@ -121,17 +121,19 @@ class HeldOutQueries:
                 return self._refit(contrasts, alphas, left)
         return self._along_without(contrasts, alphas, left) / (values[:, None] + alphas)[:, :, None]
 
-    def _weights(self, contrasts: Rows, alpha: float, left: tuple[Array, Array] | None, gone: Directions) -> Array:
+    def _weights(
+        self, contrasts: Rows, alpha: float, left: tuple[Array, Array] | None, directions: Directions
+    ) -> Array:
         """Solve for one alpha, orthogonally to directions that are lost; weights of the features, of shape (n, p)."""
         assert self.basis is not None
         xp, values, U = self._xp, self.spectrum.values[:, None], self.spectrum.right
         if left is not None and self.spectrum.complete:
             vectors, targets = self._what_remains(contrasts, left)
             Z = U @ (values**0.5 * vectors.T)
-            N = self.basis.whole(gone)
+            N = self.basis.whole(directions)
             Z -= N @ (N.T @ Z)
             return Z @ xp.linalg.solve(Z.T @ Z + alpha * self._identity(Z.shape[1]), targets)
-        lost = self.basis.lost(gone, alpha)
+        lost = self.basis.lost(directions, alpha)
         along = self._along_without(contrasts, like(np.array([alpha]), self.u), left, lost.shrunk)[:, 0, :]
         along = (values / (values + alpha)) ** 0.5 * along
         taken = lost.inside.T @ along
