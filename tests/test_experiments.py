@@ -20,6 +20,7 @@ def test_the_quick_run_of_ppi(run):
     assert "nan" not in output
 
 
+@pytest.mark.slow
 def test_the_quick_run_of_auc_estimation(run):
     output = run("experiments.auc_estimation.run", "--quick")
     for title in ("Bias", "Spread", "Other models", "Intervals", "Tests", "Choosing by the same pairs", "Speed"):
