@@ -104,6 +104,26 @@ def test_a_path_is_cut_short():
     assert seconds_to_return(script) < 1
 
 
+DENSE = {
+    "decompositions": "RankRLS(kernel='gaussian').fit(X, y).leave_pair_out_concordance()",
+    "singular values": "RLS().fit(rng.normal(size=(2500, 2000)), y).hold_out([[0]])",
+    "reduced sets": "NystromMap(n_basis=2500).fit(X)",
+    "kernel machines": "RankSVM(1e-6, kernel='gaussian', tol=1e-9).fit(X, y)",
+}
+
+
+@pytest.mark.parametrize("work", DENSE.values(), ids=DENSE)
+def test_dense_algebra_is_cut_short(work):
+    """LAPACK takes seconds, in one call."""
+    script = f"""
+    from kernelrank import RLS, NystromMap, RankRLS
+    X, y = rng.normal(size=(2500, 5)), rng.normal(size=2500)
+    interrupted(lambda: {work})
+    print("works" if RankRLS(kernel="gaussian").fit(X[:50], y[:50]).score(X[:50], y[:50]) > 0.5 else "broken")
+    """
+    assert seconds_to_return(script) < 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ten_million_rows(n_jobs):

@@ -243,12 +243,14 @@ class LeastSquaresEstimator(Predictor):
             raise ValueError(
                 f'fit_pairs and cost="relative" take NumPy arrays or sparse matrices, got {place(X)}: convert X.'
             )
-        if isinstance(self.kernel_, Linear) or drawn is not None:
+        if isinstance(self.kernel_, Linear) or (drawn is not None and len(drawn) < m):
             rows, offset, basis = self._explicit_features(X, drawn)
             require_matrices(X, len(loss.weights), rows.shape[1], "The differences of features")
             return LeastSquares(loss, y, codes, rows=rows, offset=offset, basis=basis), loss
         require_matrices(X, m, m, "The kernel matrix")
         loss = loss.diagonalised(codes)
+        if drawn is not None:  # all rows: no map is needed, which would lose digits
+            self.basis_indices_ = drawn
         kept = copied(X)  # what is done to X later must not change predictions
         if isinstance(self.kernel_, Precomputed):
             _require_square(X)

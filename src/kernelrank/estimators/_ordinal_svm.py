@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._threads import resolve_threads, single_threaded_blas
+from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import check_features, check_weights, scale_weights, separate_qid
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
 from kernelrank.estimators._parameters import check_positive
 from kernelrank.estimators._ranker import SupportPredictor
 from kernelrank.estimators._training import print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
-from kernelrank.losses import OrdinalHinge
-from kernelrank.solvers import Bundle, LinearOracle, Result, make_products, multiply
+from kernelrank.losses import OrdinalHinge, Risk
+from kernelrank.solvers import Bundle, LinearOracle
 
 Vector = NDArray[np.float64]
 
@@ -165,22 +165,18 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         weights, _ = scale_weights(check_weights(sample_weight, X.shape[0]))
         classes, codes, weighty = encode_classes(y, X.shape[0], weights, self.classes, type(self).__name__)
         loss = OrdinalHinge(codes[weighty], None if weights is None else weights[weighty])
-        nystrom = self._fit_map(X)
-        rows = X if weighty.all() else X[weighty]
-        features = rows if nystrom is None else nystrom.transform(rows)
-        tol = self.tol * loss(np.zeros(features.shape[0])).value
+        representation = self._represent(X)
+        oracle = LinearOracle(representation.products, _OfSomeRows(loss, weighty))
+        tol = self.tol * oracle.risk(np.zeros(X.shape[0])).value
+        report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
         with single_threaded_blas:
-            result = self._minimize(features, loss, tol)
-        thresholds = loss.thresholds(multiply(features, result.w))
-        self._store(result, noted, nystrom, classes_=classes, thresholds_=thresholds, history_=result.history)
+            result = Bundle(oracle).minimize(self.alpha, tol=tol, max_iter=self.max_iter, report=report)
+        solution = representation.attributes(X, result.w)
+        self._store(result, noted, solution, classes_=classes, history_=result.history)
+        self.thresholds_ = loss.thresholds(self._evaluate(X)[weighty])
         if not result.converged:
             warnings.warn(shortcoming("hinge", tol, result), ConvergenceWarning, stacklevel=2)
         return self
-
-    def _minimize(self, features: Any, loss: OrdinalHinge, tol: float) -> Result:
-        report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
-        bundle = Bundle(LinearOracle(make_products(features, resolve_threads(self.n_jobs)), loss))
-        return bundle.minimize(self.alpha, tol=tol, max_iter=self.max_iter, report=report)
 
     def decision_function(self, X: Any) -> Vector:
         """Score every row of X: the higher, the higher its class.
@@ -197,3 +193,15 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
         return self._evaluate(check_features(self, X, reset=False))
+
+
+class _OfSomeRows:
+    """A loss that the other rows have no part in."""
+
+    def __init__(self, loss: OrdinalHinge, rows: NDArray[np.bool_]) -> None:
+        self._loss, self._rows = loss, rows
+
+    def __call__(self, scores: Vector) -> Risk:
+        risk, g = self._loss(scores[self._rows]), np.zeros(len(scores))
+        g[self._rows] = risk.g
+        return risk._replace(g=g)

@@ -9,14 +9,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._threads import resolve_threads, single_threaded_blas
+from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._parameters import check_positive, check_training_parameters
 from kernelrank.estimators._ranker import SupportRanker
 from kernelrank.estimators._training import make_solver, print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
-from kernelrank.solvers import make_products
 
 
 class RankSVM(SupportRanker):
@@ -30,7 +29,7 @@ class RankSVM(SupportRanker):
     with the hinge :math:`\ell(z) = \max(0, z)` or its square. Pairs are counted, never formed:
     a pass over the data takes O(m s + m log m) time for m rows of s non-zero features, whatever
     the utilities. :meth:`fit_pairs` learns from explicit preferences instead. With a kernel,
-    x stands for features that are made of it, see :class:`kernelrank.NystromMap`.
+    w stands for a function of the kernel's space, and w . x for its value at x.
 
     Parameters
     ----------
@@ -47,7 +46,8 @@ class RankSVM(SupportRanker):
         function, or "precomputed".
     n_basis : int, default=None
         Learn a combination of so many rows' kernels, drawn at random: O(m n_basis^2), and memory for m n_basis numbers.
-        None means all rows; a linear kernel has no use for it.
+        None means all rows, which is exact: O(m^2) per iteration, and memory for m^2 numbers. A linear kernel has no
+        use for it.
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a
         comparable pair; with "pair" every comparable pair counts the same.
@@ -67,8 +67,8 @@ class RankSVM(SupportRanker):
     random_state : int, RandomState instance or None, default=0
         For the draw of `n_basis` rows.
     verbose : int or callable, default=0
-        1 prints a line an iteration: objective, lower bound and gap. A function is called with
-        each record of `history_` instead.
+        1 prints a line for the kernel matrix, and one per iteration: objective, lower bound and gap. A function is
+        called with each record of `history_` instead.
 
     Attributes
     ----------
@@ -87,6 +87,7 @@ class RankSVM(SupportRanker):
     gap_ : float
         Certificate: it exceeds the optimum by at most this. For the squared hinge it is
         ``||gradient||^2 / (4 alpha)`` or less: a bound for strongly convex functions, and loose.
+        With a kernel, a bound on the effect of the rounding of the kernel matrix is part of it.
     n_iter_ : int
         Iterations made.
     n_pairs_ : int, or float with sample_weight
@@ -236,21 +237,25 @@ class RankSVM(SupportRanker):
     def _train(
         self, X: Any, pairs: Pairs, queries: NDArray[np.int32] | None, noted: dict[str, Any], **attributes: Any
     ) -> Self:
-        nystrom = self._fit_map(X)
-        features = X if nystrom is None else nystrom.transform(X)
+        representation = self._represent(X, queries)
         with single_threaded_blas:
             solver = make_solver(
-                make_products(features, resolve_threads(self.n_jobs), queries),
+                representation.products,
                 pairs,
                 loss=self.loss,
                 query_weighting=self.query_weighting,
                 positive=self.positive,
-                start=self._last_solution(features.shape[1]) if nystrom is None else None,
+                start=self._last_solution(X.shape[1]) if representation.kernel is None else None,
             )
             report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
             result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         self._store(
-            result, noted, nystrom, history_=result.history, _fitted_with_queries=queries is not None, **attributes
+            result,
+            noted,
+            representation.attributes(X, result.w),
+            history_=result.history,
+            _fitted_with_queries=queries is not None,
+            **attributes,
         )
         if not result.converged:
             warnings.warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning, stacklevel=3)

@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._threads import resolve_threads, single_threaded_blas
+from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._folds import Fold, make_folds
 from kernelrank.estimators._parameters import check_training_parameters, resolve_alphas
 from kernelrank.estimators._ranker import SupportRanker
+from kernelrank.estimators._representation import Representation
 from kernelrank.estimators._training import make_solver, shortcoming
 from kernelrank.exceptions import (
     ConvergenceWarning,
@@ -21,11 +22,10 @@ from kernelrank.exceptions import (
     UndefinedMetricError,
     UndefinedQueryWarning,
 )
-from kernelrank.features import NystromMap
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
 from kernelrank.pairs import UtilityPairs
-from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha, make_products, restrict
+from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha
 
 Vector = NDArray[np.float64]
 
@@ -178,19 +178,14 @@ class RankSVMCV(SupportRanker):
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
         queries, _ = encode_queries(qid, X.shape[0])
         folds = make_folds(self.cv, y, queries, qid if groups is None else groups, self.random_state)
-        nystrom = self._fit_map(X)
-        features = X if nystrom is None else nystrom.transform(X)
-        # What is learnt from rows lies in their span: with all rows in the basis, nothing of the others is needed.
-        reduced = self.n_basis is not None and self.n_basis < X.shape[0]
-        rows = _Rows(make_products(features, resolve_threads(self.n_jobs), queries), y, queries, weights, self.n_jobs)
+        rows = _Rows(self._represent(X, queries), y, queries, weights, self.n_jobs)
         with single_threaded_blas:
             alphas = self._grid(rows)
             fits = _Fits(len(alphas) * (len(folds) + 1), self.verbose if callable(self.verbose) else None)
             scores = np.empty((len(alphas), len(folds)))
             for number, fold in enumerate(folds):
                 try:
-                    seen = rows.restricted(nystrom.without(fold.test)) if reduced and nystrom else rows
-                    scores[:, number] = self._score_path(seen, fold, alphas, fits)
+                    scores[:, number] = self._score_path(rows.without(fold.test), fold, alphas, fits)
                 except NoComparablePairsError as reason:
                     raise NoComparablePairsError(f"Fold {number} cannot be trained on. {reason}") from None
                 self._tell(number, alphas, scores)
@@ -198,14 +193,14 @@ class RankSVMCV(SupportRanker):
             pairs = rows.pairs()
             coef_path, gaps = [], np.empty(len(alphas))
             for k, result in enumerate(self._path(rows, pairs, alphas, fits)):
-                coef_path.append(result.w if nystrom is None else nystrom.coefficients(result.w))
+                coef_path.append(rows.representation.coefficients(result.w))
                 gaps[k] = result.gap
                 if k == best:
                     chosen = result
         self._store(
             chosen,
             noted,
-            nystrom,
+            rows.representation.attributes(X, chosen.w),
             alphas_=alphas,
             scores_=scores,
             alpha_=float(alphas[best]),
@@ -294,15 +289,20 @@ class _Fits:
 class _Rows(NamedTuple):
     """The data, prepared once for all folds."""
 
-    products: Products
+    representation: Representation
     y: Vector
     queries: NDArray[np.int32] | None
     weights: Vector | None
     n_jobs: int | None
 
-    def restricted(self, nystrom: NystromMap) -> _Rows:
-        """Without the features that only basis rows can tell that have been taken out of the map."""
-        return self._replace(products=restrict(self.products, nystrom.restrict))
+    @property
+    def products(self) -> Products:
+        """For a solver."""
+        return self.representation.products
+
+    def without(self, held_out: NDArray[np.intp]) -> _Rows:
+        """Leave out what only held-out basis rows can tell."""
+        return self._replace(representation=self.representation.without(held_out))
 
     def pairs(self, train: NDArray[np.bool_] | None = None) -> UtilityPairs:
         """Pairs of all rows, or of those to train on."""

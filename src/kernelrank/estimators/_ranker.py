@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, to_host
-from kernelrank._memory import require_memory
+from kernelrank._threads import resolve_threads
 from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
-from kernelrank.features import NystromMap
+from kernelrank.estimators._representation import Representation, represent
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.metrics import concordance_index
 from kernelrank.solvers import Result, multiply
@@ -75,45 +74,28 @@ class SupportPredictor(Predictor):
 
     kernel: Any
     n_basis: int | None
+    n_jobs: int | None
     random_state: Any
+    verbose: Any
 
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
         if "dual_coef_" in self.__dict__:
             return np.asarray(predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_))
         return multiply(X, self.coef_)
 
-    def _fit_map(self, X: Any) -> NystromMap | None:
-        """Return the map to the features that are learnt from, if these are not X itself."""
-        kernel = make_kernel(self.kernel)
-        if isinstance(kernel, Linear):
-            if self.n_basis is not None:
-                raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-            return None
-        m = X.shape[0]
-        n_basis = m if self.n_basis is None else self.n_basis
-        if isinstance(n_basis, Integral):  # or the map refuses it
-            n = min(m, int(n_basis))
-            require_memory(
-                8.0 * m * n + 32.0 * n**2, f"Features of {m} rows, made of {n} basis rows,", "Use a smaller n_basis."
-            )
-        return NystromMap(kernel, n_basis, random_state=self.random_state).fit(X)
+    def _represent(self, X: Any, queries: NDArray[np.int32] | None = None) -> Representation:
+        """Prepare rows for a solver."""
+        threads = resolve_threads(self.n_jobs)
+        if self.verbose and not callable(self.verbose) and not isinstance(make_kernel(self.kernel), Linear):
+            n_basis = X.shape[0] if self.n_basis is None else self.n_basis
+            print(f"computing the kernel of {X.shape[0]:,} rows and {n_basis:,} basis rows", flush=True)
+        return represent(X, self.kernel, self.n_basis, self.random_state, n_threads=threads, queries=queries)
 
-    def _store(self, result: Result, noted: dict[str, Any], nystrom: NystromMap | None, **attributes: Any) -> None:
+    def _store(self, result: Result, noted: dict[str, Any], solution: dict[str, Any], **attributes: Any) -> None:
         """Keep a solution, and what else is given; of an earlier fit nothing stays."""
         for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "kernel_"):
             self.__dict__.pop(name, None)
-        self.__dict__.update(noted, **attributes)
-        if nystrom is None:
-            self.coef_ = result.w
-        else:
-            self.dual_coef_, self.kernel_ = nystrom.coefficients(result.w), nystrom.kernel_
-            if isinstance(self.kernel_, Precomputed):
-                weights, self.dual_coef_ = self.dual_coef_, np.zeros(self.n_features_in_)
-                self.dual_coef_[nystrom.basis_indices_] = weights
-            else:
-                self.basis_ = nystrom.basis_
-            if self.n_basis is not None:
-                self.basis_indices_ = nystrom.basis_indices_
+        self.__dict__.update(noted, **solution, **attributes)
         self.objective_ = result.objective
         self.gap_ = result.gap
         self.n_iter_ = result.n_iter

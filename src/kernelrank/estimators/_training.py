@@ -40,6 +40,12 @@ def make_solver(
 
 def shortcoming(loss: LossName, tol: float, result: Result) -> str:
     """Say what a result that has not converged has reached."""
+    if result.exhausted:
+        return (
+            f"Not converged, and float64 can do no more: tol asks for {tol:.3g}, and the certified gap is"
+            f" {result.gap:.3g}. The best solution found is kept. Features, or values of the kernel, are too large for"
+            " alpha, or differ too much in size: standardise the features, or increase alpha or tol."
+        )
     what = "a gap" if loss == "hinge" else "a gap, and a gradient relative to that of w = 0,"
     return (
         f"Not converged after {result.n_iter} iterations: tol asks for {what} of {tol:.3g};"

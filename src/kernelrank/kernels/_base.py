@@ -25,6 +25,11 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
 
     __array_ufunc__ = None  # so that NumPy's numbers leave the multiplication to us
 
+    @property
+    def semidefinite(self) -> bool:
+        """Whether its matrices are known to be positive semidefinite, so that nobody need check them."""
+        return True
+
     @abstractmethod
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute ``k(X[i], Y[j])`` for all i and j.
@@ -120,6 +125,11 @@ class _Pair(Kernel):
         """Resolve both kernels."""
         return type(self)(self.left.resolve(X), self.right.resolve(X))
 
+    @property
+    def semidefinite(self) -> bool:
+        """Whether both kernels are."""
+        return self.left.semidefinite and self.right.semidefinite
+
 
 class Sum(_Pair):
     """``left(x, y) + right(x, y)``: the features of both, side by side.
@@ -195,6 +205,11 @@ class Scaled(Kernel):
     def resolve(self, X: Any) -> Scaled:
         """Resolve the kernel."""
         return Scaled(self.kernel.resolve(X), self.factor)
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether the kernel is."""
+        return self.kernel.semidefinite
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""

@@ -68,6 +68,8 @@ class NamedKernel(Kernel):
     array([[0.96]])
     """
 
+    semidefinite = False  # nobody knows
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -102,6 +104,8 @@ class FunctionKernel(Kernel):
     array([[1., 1.],
            [1., 2.]])
     """
+
+    semidefinite = False  # nobody knows
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
@@ -139,6 +143,8 @@ class Precomputed(Kernel):
     array([[1.],
            [3.]])
     """
+
+    semidefinite = False  # nobody knows
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Return the matrix, or those of its columns whose numbers are given."""

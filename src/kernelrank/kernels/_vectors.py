@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 from sklearn.utils import check_array
 
-from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, row_blocks
+from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, matmul, row_blocks
 from kernelrank.kernels._base import Kernel, Matrix
 
 
@@ -166,7 +166,10 @@ def _check_gamma(gamma: Any) -> float:
 
 def _inner_products(X: Any, Y: Any) -> Matrix:
     # Of an array with its own transpose, BLAS computes one half and NumPy mirrors it: exactly symmetric.
-    product = X @ (X if Y is None else Y).T
+    others = X if Y is None else Y
+    if not (sp.issparse(X) or sp.issparse(others)):
+        return matmul(X, others.T)
+    product = X @ others.T
     return product.toarray() if sp.issparse(product) else product
 
 

@@ -5,6 +5,7 @@ from kernelrank.solvers._conjugate_gradient import ConjugateGradients
 from kernelrank.solvers._greedy import GreedySelection, panel_width
 from kernelrank.solvers._held_out_basis import Basis
 from kernelrank.solvers._hold_out_classes import WithoutTies
+from kernelrank.solvers._kernel_products import make_kernel_products
 from kernelrank.solvers._least_squares import LeastSquares
 from kernelrank.solvers._moments import Moments, MomentsOfRows
 from kernelrank.solvers._newton import Newton
@@ -30,6 +31,7 @@ __all__ = [
     "SmoothOracle",
     "WithoutTies",
     "largest_alpha",
+    "make_kernel_products",
     "make_products",
     "multiply",
     "panel_width",

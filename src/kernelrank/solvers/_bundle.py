@@ -33,7 +33,7 @@ from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search
 from kernelrank.solvers._model import minimize_model
-from kernelrank.solvers._oracle import Oracle, quiet
+from kernelrank.solvers._oracle import Oracle, quiet, squared_norm
 from kernelrank.solvers._result import Log, Report, Result
 from kernelrank.solvers._simplex_qp import SimplexSolver
 
@@ -75,7 +75,7 @@ class Bundle:
     ) -> None:
         self._oracle, self._positive, self._line_search = oracle, positive, line_search
         self._began = time.perf_counter()
-        self._cuts = Cuts(oracle.n_features, most_cuts)
+        self._cuts = Cuts(oracle, most_cuts)
         self._solve = SimplexSolver()
         self._step = 1.0  # the last step taken
         self._before: Iterate | None = None  # the solution for the last alpha but one
@@ -124,7 +124,7 @@ class Bundle:
             self._best = evaluate(oracle, np.zeros(oracle.n_features))
             self._plane = self._best.risk
         self._extrapolate(alpha)
-        lower = 0.0
+        lower, rounding = 0.0, 0.0
         for iteration in range(max_iter):
             # After another alpha the planes at hand may do; a new one costs a product.
             if self._plane is not None and (iteration > 0 or cuts.size == 1):
@@ -132,19 +132,23 @@ class Bundle:
                 self._plane = None
             model = minimize_model(cuts, alpha, _MODEL_ACCURACY * tol, self._solve, positive=self._positive)
             cuts.use(model.u)
-            lower = max(lower, model.value)
+            if model.value > lower:
+                lower, rounding = model.value, model.rounding
             objective = self._best.objective(alpha)
             gap = objective - lower
             log.add(objective, lower)
             # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take. Of a
             # risk with a kink at zero, rounding may keep the model from saying that there is none.
             settled = self._best.w.any() or not model.w.any() or iteration >= _MOST_TRIALS
-            converged = gap <= tol and bool(settled)
-            if converged or iteration == max_iter - 1:
+            # What float64 cannot tell, further planes will not.
+            done = gap - rounding <= tol and bool(settled)
+            if done or iteration == max_iter - 1:
                 break
             if self._plane is None:
                 self._advance(model.w, alpha, gap)
-        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history())
+        converged = done and gap <= tol
+        history, exhausted = log.history(), done and not converged
+        return Result(self._best.w, self._best.scores, objective, lower, converged, history, exhausted)
 
     def _extrapolate(self, alpha: float) -> None:
         """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
@@ -164,7 +168,7 @@ class Bundle:
         oracle, best, scores = self._oracle, self._best, self._oracle.scores(w)
         if not self._line_search:
             self._plane = oracle.risk(scores)
-            reached = Iterate(w, scores, self._plane)
+            reached = Iterate(w, scores, self._plane, squared_norm(oracle, w))
             if reached.objective(alpha) < best.objective(alpha):
                 self._best = reached
             return

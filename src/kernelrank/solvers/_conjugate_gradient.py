@@ -42,19 +42,13 @@ class ConjugateGradients:
     def __init__(self, products: Products, loss: PairwiseSquares, *, preconditioned: bool = True) -> None:
         self._products, self._loss = products, loss
         self._right = [products.backward(column) for column in loss.pulls.T]
-        self._diagonal = self._approximate_diagonal() if preconditioned else None
+        self._diagonal = products.diagonal(loss.diagonal()) if preconditioned else None
 
     def solve(self, alpha: float, *, tol: float, max_iter: int) -> Approximation:
         """Solve for each output until the residual, relative to the right-hand side, is at most `tol`."""
         found = [self._solve(right, alpha, tol, max_iter) for right in self._right]
         weights, steps, residuals = zip(*found, strict=True)
         return Approximation(np.stack(weights, axis=1), max(steps), max(residuals))
-
-    def _approximate_diagonal(self) -> Array:
-        """Diagonal of X'LX, as if every row were compared with the mean row."""
-        d = self._loss.diagonal()
-        mean = self._products.backward(d) / d.sum()
-        return np.asarray(np.maximum(self._products.squares(d) - d.sum() * mean**2, 0.0))
 
     def _solve(self, right: Array, alpha: float, tol: float, max_iter: int) -> tuple[Array, int, float]:
         w, residual, size = np.zeros_like(right), right.copy(), float(np.linalg.norm(right))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.solvers._oracle import Oracle, squared_norm
+
 Vector = NDArray[np.float64]
 
 _IDLE = 5  # programs without it, after which a plane may go
@@ -23,14 +25,15 @@ class Cuts:
 
     Parameters
     ----------
-    n_features : int
+    oracle : Oracle
+        Its vectors, and their inner product.
     most : int
         At least 3. Memory is ``8 * most * n_features`` bytes in the end, taken as needed.
     """
 
-    def __init__(self, n_features: int, most: int) -> None:
-        self._most = most
-        self._a = np.zeros((min(8, most), n_features))
+    def __init__(self, oracle: Oracle, most: int) -> None:
+        self._oracle, self._most = oracle, most
+        self._a = np.zeros((min(8, most), oracle.n_features))
         self._b = np.zeros(min(8, most))
         self._gram = np.zeros((min(8, most), min(8, most)))
         self.size = 1
@@ -56,6 +59,14 @@ class Cuts:
         """Sum of u[k] * a[k]."""
         return u @ self._a[: self.size]
 
+    def squared_norm(self, slope: Vector) -> float:
+        """Return ``||slope||^2``."""
+        return squared_norm(self._oracle, slope)
+
+    def rounding(self, slope: Vector) -> float:
+        """Bound the error of ``||slope||^2`` that is due to rounded features."""
+        return self._oracle.inner_rounding(slope)
+
     def use(self, u: Vector) -> None:
         """Note how much each plane was used by a program."""
         self.u = u
@@ -73,7 +84,7 @@ class Cuts:
         k = self.size
         self._a[k], self._b[k] = a, b
         self.size += 1
-        self._gram[k, : self.size] = self._gram[: self.size, k] = self._a[: self.size] @ a
+        self._gram[k, : self.size] = self._gram[: self.size, k] = self._oracle.inner(self._a[: self.size], a)
         self.u, self._idle = np.append(self.u, 0.0), np.append(self._idle, 0)
 
     def _grow(self) -> None:
@@ -96,7 +107,9 @@ class Cuts:
             kept[merged[0]] = True
             self._idle[merged[0]] = 0
             slopes = self._a[: self.size]
-            self._gram[merged[0], : self.size] = self._gram[: self.size, merged[0]] = slopes @ slopes[merged[0]]
+            self._gram[merged[0], : self.size] = self._gram[: self.size, merged[0]] = self._oracle.inner(
+                slopes, slopes[merged[0]]
+            )
         self._keep(np.flatnonzero(kept))
 
     def _used(self) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from kernelrank._arrays import Array, GroupSums, is_foreign, like, take, to_host
+from kernelrank._arrays import Array, GroupSums, is_foreign, like, matmul, take, to_host
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian, PairLaplacian, scale_both
 from kernelrank.solvers._held_out_basis import Basis, HeldOutBasis
@@ -190,11 +190,11 @@ class LeastSquares:
         """Kernel of each row and the contrasts, times the eigenvectors."""
         vectors = self.spectrum.vectors
         if self._rows is not None:
-            return self._whole_rows() @ (self._features.T @ vectors)
+            return matmul(self._whole_rows(), matmul(self._features.T, vectors))
         assert self._matrix is not None
         assert not isinstance(self._laplacian, GraphLaplacian)
         if not self._laplacian.tells_differences:
-            return (self._column * self._laplacian.project(self._matrix)).T @ vectors
+            return matmul((self._column * self._laplacian.project(self._matrix)).T, vectors)
         # Of contrasts the eigenvectors are known; what is missing is the mean row of each query.
         means = GroupSums(self._queries, 1.0 / np.bincount(self._queries)[self._queries])
         levels = (self._column * self._laplacian.project(means(self._matrix).T)).T @ vectors
@@ -235,7 +235,7 @@ class LeastSquares:
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Z'Z and Z'u, averages over pairs; for features only."""
-        return to_host(self._features.T @ self._features), to_host(self._features.T @ self._u)
+        return to_host(matmul(self._features.T, self._features)), to_host(self._features.T @ self._u)
 
     def mean_row(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of the rows; for features only."""
@@ -252,7 +252,7 @@ class LeastSquares:
         """Return M, and up to where its eigenvalues may be rounding: of M, and of the matrix it is made from."""
         if self._rows is not None:
             Z = self._like(root)[:, None] * self._laplacian.project(self._rows)
-            M = Z @ Z.T
+            M = matmul(Z, Z.T)
             largest = trace(M)
         else:
             assert self._matrix is not None

@@ -32,10 +32,11 @@ _STEP_ACCURACY = 0.1  # of the accuracy asked for
 
 
 class ModelSolution(NamedTuple):
-    """A point of the simplex, its dual value, and the w that belongs to it."""
+    """A point of the simplex, a lower bound of its dual value, how much of that is rounding, and the w of the point."""
 
     u: Vector
     value: float
+    rounding: float
     w: Vector
 
 
@@ -93,4 +94,6 @@ def _evaluate(cuts: Cuts, alpha: float, u: Vector, positive: bool) -> ModelSolut
     slope = cuts.combine(u)
     if positive:
         slope = np.minimum(slope, 0.0)
-    return ModelSolution(u, float(cuts.offsets @ u - slope @ slope / (4 * alpha)), slope / (-2 * alpha))
+    square, rounding = cuts.squared_norm(slope), cuts.rounding(slope)
+    value = float(cuts.offsets @ u - (square + rounding) / (4 * alpha))
+    return ModelSolution(u, value, rounding / (4 * alpha), slope / (-2 * alpha))

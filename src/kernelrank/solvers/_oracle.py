@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,12 @@ class Oracle(Protocol):
 
     def subgradient(self, g: Vector) -> Vector:
         """X' g: one product with X."""
+
+    def inner(self, u: Vector, v: Vector) -> Any:
+        """Return the inner product of two weight vectors; `u` may hold one per row."""
+
+    def inner_rounding(self, w: Vector) -> float:
+        """Bound the error of ``inner(w, w)`` that is due to the rounding of X."""
 
 
 class SmoothOracle(Oracle, Protocol):
@@ -80,6 +86,14 @@ class LinearOracle:
         self.n_products += 1
         return finite(self._products.backward(g))
 
+    def inner(self, u: Vector, v: Vector) -> Any:
+        """Return the inner product of two weight vectors; `u` may hold one per row."""
+        return self._products.inner(u, v)
+
+    def inner_rounding(self, w: Vector) -> float:
+        """Bound the error of ``inner(w, w)`` that is due to the rounding of X."""
+        return self._products.rounding(w)
+
 
 class SmoothLinearOracle(LinearOracle):
     """The same with second derivatives.
@@ -107,9 +121,12 @@ class SmoothLinearOracle(LinearOracle):
     def diagonal(self) -> Vector:
         """Diagonal of the second derivative of R, as if every row were compared with the mean row."""
         self.n_products += 2
-        d = self._smooth_loss.diagonal()
-        mean = self._products.backward(d) / d.sum()
-        return finite(np.maximum(self._products.squares(d) - d.sum() * mean**2, 0.0))
+        return finite(self._products.diagonal(self._smooth_loss.diagonal()))
+
+
+def squared_norm(oracle: Oracle, w: Vector) -> float:
+    """Return ``||w||^2``, which rounding must not make negative."""
+    return max(0.0, float(oracle.inner(w, w)))
 
 
 def finite(values: T) -> T:

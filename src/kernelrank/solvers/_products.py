@@ -53,6 +53,23 @@ class Products:
     backward: Callable[[Vector], Vector]
     squares: Callable[[Vector], Vector]
 
+    def inner(self, u: Vector, v: Vector) -> Any:
+        """Return the inner product of two weight vectors; `u` may hold one per row."""
+        return u @ v
+
+    def rounding(self, w: Vector) -> float:
+        """Bound the error of ``inner(w, w)`` that is due to the rounding of X; 0 where X is what was given."""
+        return 0.0
+
+    def diagonal(self, d: Vector) -> Vector:
+        """Compute the diagonal of ``X' (diag(d) - d d' / sum(d)) X``: two products.
+
+        It stands for that of ``X' L X``, with L a weighted Laplacian of pairs whose diagonal is d: as if every row were
+        compared with the mean row.
+        """
+        mean = self.backward(d) / d.sum()
+        return np.asarray(np.maximum(self.squares(d) - d.sum() * mean**2, 0.0))
+
 
 def make_products(X: Any, n_threads: int = 1, queries: NDArray[np.int32] | None = None) -> Products:
     """Prepare the products with a dense, CSR or CSC matrix of float32 or float64.

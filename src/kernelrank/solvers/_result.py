@@ -65,6 +65,8 @@ class Result:
         Whether the tolerance was met.
     history : structured ndarray
         Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations``, one record an iteration.
+    exhausted : bool
+        Whether the tolerance was missed because float64 can do no more; further iterations would not help.
     """
 
     w: NDArray[np.float64]
@@ -73,6 +75,7 @@ class Result:
     lower_bound: float
     converged: bool
     history: NDArray[Any]
+    exhausted: bool = False
 
     @property
     def gap(self) -> float:
