@@ -81,6 +81,17 @@ def take(x: Array, numbers: Codes, axis: int = 0) -> Array:
     return x[numbers] if axis == 0 else np.take(x, numbers, axis=axis)
 
 
+def without_empty_columns(*matrices: Any) -> list[Any]:
+    """Return CSR matrices with the columns in which one of them has elements, at least one column; data are shared."""
+    used = [matrix.indices[: matrix.indptr[-1]] for matrix in matrices]
+    columns, places = np.unique(np.concatenate(used), return_inverse=True)
+    ends = np.cumsum([len(indices) for indices in used])[:-1]
+    return [
+        sp.csr_array((matrix.data[: len(indices)], indices, matrix.indptr), shape=(matrix.shape[0], len(columns) or 1))
+        for matrix, indices in zip(matrices, np.split(places, ends), strict=True)
+    ]
+
+
 def take_rows(matrix: Array, rows: Codes) -> Array:
     """Return rows of a matrix; no copy if they follow each other."""
     in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())

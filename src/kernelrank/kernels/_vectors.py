@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 from sklearn.utils import check_array
 
-from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, matmul, row_blocks
+from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, matmul, row_blocks, without_empty_columns
 from kernelrank.kernels._base import Kernel, Matrix
 
 
@@ -165,10 +165,13 @@ def _check_gamma(gamma: Any) -> float:
 
 
 def _inner_products(X: Any, Y: Any) -> Matrix:
-    # Of an array with its own transpose, BLAS computes one half and NumPy mirrors it: exactly symmetric.
     others = X if Y is None else Y
     if not (sp.issparse(X) or sp.issparse(others)):
+        # Of an array with its own transpose, BLAS computes one half and NumPy mirrors it: exactly symmetric.
         return matmul(X, others.T)
+    if sp.issparse(X) and sp.issparse(others) and X.shape[1] > X.nnz + others.nnz:
+        # SciPy takes memory for every row of a transposed matrix, and here most of them are empty.
+        X, others = without_empty_columns(X, others)
     product = X @ others.T
     return product.toarray() if sp.issparse(product) else product
 

@@ -24,6 +24,7 @@ _REMEDIES = {
     "parameter": "Set it to one of these before saving, such as {owner}.set_params({name}=None).",
     "attribute": "Delete it (del {owner}.{name}), or give it a name that does not end in an underscore.",
     "kernel": 'Fit with a kernel of kernelrank.kernels, or with kernel="precomputed"; or pickle the model.',
+    "basis": "Leave out columns that are empty, or hash features to fewer; or pickle the model.",
     "ranker": "Fit with an estimator of kernelrank, other than RankingClassifier; or pickle the model.",
 }
 
@@ -96,7 +97,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save_model` has written.
 
     Nothing in the file is run: it holds data, and names one of the classes that are known here. Files of
-    strangers are safe to load, and files of older versions can be.
+    strangers are safe to load, and files of older versions can be. The memory it takes is a small multiple of the
+    size of the file: sizes that the file states are checked before anything is allocated.
 
     Parameters
     ----------
