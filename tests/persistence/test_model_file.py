@@ -205,6 +205,12 @@ def test_only_fitted_models_of_known_classes(tmp_path, rng):
     assert not list(tmp_path.iterdir())
 
 
+def test_arguments_in_the_wrong_order(path):
+    with pytest.raises(TypeError, match=r"got a str\. The order is save_model\(model, path\)\."):
+        save_model(str(path), small_model())
+    assert not path.exists()
+
+
 def test_attributes_of_the_user():
     model = small_model()
     model.note = "mine"

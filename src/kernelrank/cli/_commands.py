@@ -93,7 +93,9 @@ def evaluate(args: argparse.Namespace) -> int:
     print_table(("metric", "mean", "std error", "queries"), [(n, *s.values()) for n, s in result["metrics"].items()])
     if args.per_query:
         print()
-        print_table(("qid", *values), [tuple(row.values()) for row in result["per_query"]])
+        print_table(
+            ("qid", *values), [(str(id), *others) for id, *others in (row.values() for row in result["per_query"])]
+        )
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -70,6 +71,8 @@ def dump_svmlight(
     2 qid:7 1:0.5 3:1 # first
     0 qid:7 2:4
     """
+    if isinstance(X, str | os.PathLike) or hasattr(X, "write"):
+        raise TypeError(f"X must be a matrix, got {X!r}: the order is dump_svmlight(X, y, target).")
     X = _check_matrix(X)
     m = X.shape[0]
     targets = _check_targets(y, m)
@@ -117,6 +120,8 @@ def _check_queries(qid: ArrayLike, m: int) -> list[str]:
         if isinstance(each, bool | np.bool_) or not isinstance(each, str | int | np.integer):
             raise ValueError(f"qid must hold integers or text, got {each!r}.")
     texts = [str(each) for each in ids]
+    if len({type(each) for each in ids}) > 1 and len(set(texts)) < len(set(ids)):
+        raise ValueError("qid has a number and a text that are written alike, such as 1 and '1'.")
     _refuse(r"^$|[ \t\r\n\v\f#]", texts, "qid must not be empty or contain white space or '#'")
     return texts
 
@@ -182,4 +187,7 @@ def _open_for_writing(target: Any) -> Iterator[IO[bytes]]:
     elif hasattr(target, "write"):
         yield target
     else:
-        raise TypeError(f'target must be a path, "-" or a binary file object, got {type(target).__name__}.')
+        raise TypeError(
+            f'target must be a path, "-" or a binary file object, got {type(target).__name__}: the order is'
+            " dump_svmlight(X, y, target)."
+        )

@@ -80,7 +80,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     kind = type(model)
     if kind not in ESTIMATORS:
-        raise TypeError(f"save_model saves models of {', '.join(by_name())}; got a {kind.__name__}.")
+        order = " The order is save_model(model, path)." if isinstance(model, str | os.PathLike) else ""
+        raise TypeError(f"save_model saves models of {', '.join(by_name())}; got a {kind.__name__}.{order}")
     check_is_fitted(model)
     arrays: dict[str, NDArray[Any]] = {}
     document = {
