@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from kernelrank._core import format_svmlight
-from kernelrank.io._files import PathOrFile, is_path, replace_file
+from kernelrank.io._files import PathOrFile, is_path, naming_errors, replace_file
 
 _BLOCK_ELEMENTS = 1 << 18  # written at once
 
@@ -182,8 +182,9 @@ def _open_for_writing(target: Any) -> Iterator[IO[bytes]]:
         with replace_file(target) as handle:
             yield handle
     elif target == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with naming_errors("<stdout>"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
     elif hasattr(target, "write"):
         yield target
     else:
