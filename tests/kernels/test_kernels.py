@@ -190,3 +190,19 @@ def test_a_variance_that_is_no_number(rng, factor, store):
     with pytest.raises(ValueError, match="variance is no float64 number"):
         Gaussian().resolve(store(factor * rng.normal(size=(9, 2))))
     assert Gaussian().resolve(store(np.full((9, 2), 3.0))).gamma == 1.0
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(), Gaussian(0.5)], ids=repr)
+def test_wide_sparse_rows_with_few_elements(rng, kernel):
+    """Empty columns are left out of products; indices may be unsorted, repeated, or not used at all."""
+    n_features = 50
+    X = sp.csr_matrix(
+        (rng.normal(size=7), np.array([40, 3, 3, 7, 9, 1, 2]), np.array([0, 3, 3, 5])), shape=(3, n_features)
+    )
+    Y = sp.csr_matrix((rng.normal(size=3), np.array([7, 3, 49]), np.array([0, 0, 3])), shape=(2, n_features))
+    for others in (Y, X, None):
+        expected = kernel(X.toarray(), None if others is None else others.toarray())
+        np.testing.assert_allclose(kernel(X, others), expected, rtol=1e-12)
+    assert X.shape == (3, n_features)
+    empty = sp.csr_matrix((2, n_features))
+    np.testing.assert_allclose(kernel(empty, Y), kernel(empty.toarray(), Y.toarray()), rtol=1e-12)
