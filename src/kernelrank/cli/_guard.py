@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import warnings
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 NOT_CONVERGED, MISTAKE, UNEXPECTED, INTERRUPTED = 1, 2, 3, 130
+
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 
 def guarded(program: str, work: Callable[[], int]) -> int:
@@ -60,6 +63,8 @@ def _open_closed_streams() -> None:
 def _explain(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:  # errors about other files name them
+        return f"<stdout>: {error.strerror}"
     return str(error) or type(error).__name__
 
 

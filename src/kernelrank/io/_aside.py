@@ -24,7 +24,7 @@ _NAME = re.compile(r"\.kernelrank-[0-9a-f]{16}\.tmp")
 
 
 def is_aside(path: Any) -> bool:
-    """Whether this is the name of a file that is written aside."""
+    """Return whether this is the name of a file that is written aside."""
     return isinstance(path, str | os.PathLike) and _NAME.fullmatch(os.path.basename(path)) is not None
 
 
@@ -42,7 +42,7 @@ def open_aside(folder: Path) -> tuple[Path, int]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what processes that are no more have left in a folder; what cannot be removed stays."""
+    """Remove the files that killed processes have left in a folder; errors are ignored."""
     if not HAS_LOCKS:
         return
     with suppress(OSError), os.scandir(folder) as entries:

@@ -103,7 +103,7 @@ def replace_file(path: str | os.PathLike[str], *, compress: bool = True) -> Iter
 
 @contextmanager
 def naming_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let errors of the system, such as a full disk, name the file that a user has asked for."""
+    """Add the name of the file that a user has asked for to errors of the system, such as that of a full disk."""
     try:
         yield
     except OSError as error:

@@ -53,8 +53,8 @@ def load_svmlight(
     dtype : {float64, float32}, default=float64
         Of the values of ``X``.
     dense : bool, default=False
-        Whether ``X`` is a dense array. Features of LETOR files are dense, and transformers that subtract means, as
-        ``StandardScaler`` does, need a dense array.
+        Whether ``X`` is a dense array instead of a sparse matrix. Features of LETOR files are dense, and transformers
+        that subtract means, as ``StandardScaler`` does, need a dense array.
     n_jobs : int, optional
         Threads that parse, as in scikit-learn. The result does not depend on it.
 

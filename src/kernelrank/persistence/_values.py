@@ -133,7 +133,7 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
 
 
 def _are_short(items: list[Any]) -> bool:
-    """Whether these are strings that take little memory as an array of NumPy's strings."""
+    """Return whether these are strings that take little memory as an array of NumPy's strings."""
     if not all(isinstance(item, str) for item in items):
         return False
     n_characters = len(items) * max(map(len, items), default=0)
@@ -183,7 +183,7 @@ def _is_shape(value: list[Any]) -> bool:
 
 
 def _is_in_proportion(shape: Sequence[int], *parts: NDArray[Any]) -> bool:
-    """Whether a matrix has no more rows or columns than its parts have bytes, or so few that it does not matter."""
+    """Return whether a matrix has no more rows and columns than its parts have bytes, or few of them."""
     return max(shape) <= max(_FREE_COLUMNS, sum(part.nbytes for part in parts))
 
 
