@@ -195,7 +195,7 @@ def test_a_variance_that_is_no_number(rng, factor, store):
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(), Gaussian(0.5)], ids=repr)
 def test_wide_sparse_rows_with_few_elements(rng, kernel):
     """Empty columns are left out of products; indices may be unsorted, repeated, or not used at all."""
-    n_features = 50
+    n_features = 5000
     X = sp.csr_matrix(
         (rng.normal(size=7), np.array([40, 3, 3, 7, 9, 1, 2]), np.array([0, 3, 3, 5])), shape=(3, n_features)
     )

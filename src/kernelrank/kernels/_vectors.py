@@ -13,6 +13,8 @@ from sklearn.utils import check_array
 from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, matmul, row_blocks, without_empty_columns
 from kernelrank.kernels._base import Kernel, Matrix
 
+_WIDE = 32  # columns for each element of sparse rows, from which on it pays to look for those that are empty
+
 
 class Linear(Kernel):
     """The inner product, ``x . y``.
@@ -169,8 +171,8 @@ def _inner_products(X: Any, Y: Any) -> Matrix:
     if not (sp.issparse(X) or sp.issparse(others)):
         # Of an array with its own transpose, BLAS computes one half and NumPy mirrors it: exactly symmetric.
         return matmul(X, others.T)
-    if sp.issparse(X) and sp.issparse(others) and X.shape[1] > X.nnz + others.nnz:
-        # SciPy takes memory for every row of a transposed matrix, and here most of them are empty.
+    if sp.issparse(X) and sp.issparse(others) and X.shape[1] > _WIDE * (X.nnz + others.nnz):
+        # SciPy takes memory and time for every row of a transposed matrix, and here most of them are empty.
         X, others = without_empty_columns(X, others)
     product = X @ others.T
     return product.toarray() if sp.issparse(product) else product
