@@ -205,10 +205,10 @@ def test_only_fitted_models_of_known_classes(tmp_path, rng):
     assert not list(tmp_path.iterdir())
 
 
-def test_arguments_in_the_wrong_order(path):
+def test_arguments_in_the_wrong_order(tmp_path):
     with pytest.raises(TypeError, match=r"got a str\. The order is save_model\(model, path\)\."):
-        save_model(str(path), small_model())
-    assert not path.exists()
+        save_model(str(tmp_path / "model"), small_model())
+    assert not list(tmp_path.iterdir())
 
 
 def test_attributes_of_the_user():
