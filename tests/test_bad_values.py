@@ -74,6 +74,7 @@ BAD = {
     "ties of positions": [*NOT_A_NUMBER, None, 0.3, -1],
     "count": [*NOT_WHOLE, None, 0, -1],
     "count or None": [*NOT_WHOLE, 0, -1],
+    "length or None": [*NO_NUMBERS, np.nan, 0.5, np.inf, 0, -1, -(10**400)],  # a walk is never longer than memory
     "count or zero": [*NOT_WHOLE, None, -1],
     "columns or None": [*NOT_WHOLE, -1],
     "positive or None": [each for each in NOT_POSITIVE if each is not None],
@@ -185,7 +186,7 @@ KIND_OF = {
     "lowercase": "flag",
     "magnitude": "magnitudes",
     "max_iter": "count",
-    "max_length": "count or None",
+    "max_length": "length or None",
     "method": "choice",
     "n_basis": "count or None",
     "n_features": "count or None",

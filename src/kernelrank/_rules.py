@@ -55,7 +55,7 @@ def number(expected: str, accepts: Callable[[float], bool]) -> Rule:
     return Rule(expected, lambda value: _is_number(value) and bool(accepts(_as_float(value))))
 
 
-def whole(least: int, most: int = _LARGEST_COUNT) -> Rule:
+def whole(least: int, most: float = _LARGEST_COUNT) -> Rule:
     """Return the rule for a whole number in a range."""
     words = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
     return Rule(words, lambda value: _is_whole(value) and least <= value <= most)

@@ -243,8 +243,8 @@ def warn_of_missing_queries(estimator: Any) -> None:
         model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
     if getattr(model, "_fitted_with_queries", False):
         warnings.warn(
-            f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are"
-            " compared. If you did pass qid, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
+            f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are compared."
+            " Pass qid to score. If you did, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
             " searches and cross-validation, only get it with metadata routing. There are two remedies: put the steps"
             " into kernelrank.pipelines.make_query_pipeline instead of a Pipeline, with the ids in a data-frame column"
             ' named "qid"; or enable routing by sklearn.set_config(enable_metadata_routing=True).',

@@ -169,7 +169,7 @@ def test_number_of_features(path):
         assert model.n_features_in_ == n_features
         np.testing.assert_array_equal(model.coef_, np.append([1.75, 0, -0.25, 0.0015, 8], np.zeros(n_features - 5)))
     for n_features in (-1, 0, 4):
-        with pytest.raises(ValueError, match=f"n_features must be at least 5.*got {n_features}"):
+        with pytest.raises(ValueError, match=f"n_features must be .*got {n_features}"):
             read(path, RANK, n_features=n_features)
     for n_features in (4, 9):
         model = read(path, RADIAL, n_features=n_features)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._core import connect_labels
 from kernelrank._memory import require_memory
-from kernelrank._rules import COUNT, FLAG, NONE, choice
+from kernelrank._rules import FLAG, NONE, choice, whole
 from kernelrank._threads import resolve_threads
 from kernelrank.kernels._graphs import Graph
 
@@ -225,7 +225,7 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _connect(self, graphs: Sequence[Graph], labels: Sequence[str]) -> LabelPairs:
         choice("sum", "max")("combine", self.combine)
-        (COUNT | NONE)("max_length", self.max_length)
+        (whole(1, np.inf) | NONE)("max_length", self.max_length)
         FLAG("normalized", self.normalized)
         n_threads = resolve_threads(self.n_jobs)
         _require_memory(graphs, n_threads)

@@ -80,12 +80,12 @@ class NamedKernel(Kernel):
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
         _NAME("name", self.name)
-        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
         if is_foreign(X) and accepted_namespace(X) is not np:
             raise ValueError(
                 f"kernel={self.name!r} is for NumPy arrays, got {place(X)}: use a kernel of kernelrank.kernels, or a"
                 " function."
             )
+        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
         return np.array(pairwise_kernels(X, Y, metric=self.name), dtype=np.float64)
 
     def diagonal(self, X: Any) -> Matrix:
