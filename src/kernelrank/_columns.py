@@ -41,7 +41,8 @@ def explain_text(X: Any) -> str | None:
     found = []
     for name, column in _columns(X):
         try:
-            column.astype(np.float64)
+            if column.dtype.kind not in "fiubc":
+                column.astype(np.float64)
         except (TypeError, ValueError):
             found.append(f"{name} (such as {_first_text(column)!r})")
     named = _join(found)

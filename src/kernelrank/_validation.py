@@ -318,6 +318,7 @@ def _explain(error: Exception, X: Any, user: str) -> str:
 def count_rows(X: Any) -> int:
     """Return the number of rows of what another estimator will check."""
     refuse_mask(X, "X")
+    X = np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "shape") else X
     try:
         return int(X.shape[0]) if getattr(X, "shape", ()) else len(X)
     except TypeError as error:
