@@ -72,9 +72,11 @@ def test_booleans_are_features():
 def test_dates_are_refused_by_column(kind):
     days = (np.datetime64("2020-01-01") + np.arange(M)).astype("datetime64[ms]")
     for each in (days, days - days[0]):
-        with pytest.raises(ValueError, match=r"X must hold numbers, but it has dates.*: day\."):
+        with pytest.raises(ValueError, match=r"X must hold numbers, but it has dates.*: 'day'\."):
             RankSVM().fit(frame(kind, day=each), Y)
-    with pytest.raises(ValueError, match="it has dates, times or durations: its elements"):
+        with pytest.raises(ValueError, match=r"it has dates.*: 'start', 'end'\."):
+            RankSVM().fit(kind({"start": each, "end": each}), Y)
+    with pytest.raises(ValueError, match="it has dates, times or durations: all of its elements"):
         RankSVM().fit(np.stack([days, days], axis=1), Y)
 
 

@@ -17,6 +17,8 @@ _MOST_NAMED = 5  # columns in a message
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """Return a data frame of any library that narwhals knows; None for anything else."""
+    if isinstance(X, np.ndarray | list | tuple) or sp.issparse(X):
+        return None  # what narwhals takes far longer to find out
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
 
@@ -28,12 +30,22 @@ def query_columns(X: Any) -> list[str]:
     return [name for name in names if isinstance(name, str) and _QUERY_NAMES.fullmatch(name)]
 
 
-def date_columns(X: Any) -> str | None:
-    """Name the columns that hold dates, times or durations; None if there are none."""
+def explain_dates(X: Any) -> str | None:
+    """Say which columns hold dates, times or durations, and what to do; None if there are none.
+
+    NumPy turns some of them into numbers without an error.
+    """
     frame = as_frame(X)
     if frame is not None:
-        return _join([name for name, dtype in frame.schema.items() if dtype.is_temporal()])
-    return "its elements" if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M") else None
+        named = _join([repr(name) for name, dtype in frame.schema.items() if dtype.is_temporal()])
+    else:
+        named = "all of its elements" if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M") else None
+    if named is None:
+        return None
+    return (
+        f"X must hold numbers, but it has dates, times or durations: {named}. Turn them into numbers that mean"
+        " something to a model, such as days since a fixed date, or drop them."
+    )
 
 
 def explain_text(X: Any) -> str | None:

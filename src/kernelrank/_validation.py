@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d, validation
 
 from kernelrank._arrays import accepted_namespace, is_foreign, place, to_host
-from kernelrank._columns import as_frame, date_columns, explain_missing, explain_text, query_columns
+from kernelrank._columns import as_frame, explain_dates, explain_missing, explain_text, query_columns
 from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError, QueryColumnWarning
 
 QID_COLUMN = "qid"
@@ -292,12 +292,9 @@ def refuse_what_is_no_number(X: Any) -> Any:
     """Return a matrix, of which lists become an array; masked elements and dates are errors."""
     refuse_mask(X, "X")
     X = np.asarray(X) if isinstance(X, list | tuple) else X
-    dates = date_columns(X)
+    dates = explain_dates(X)
     if dates is not None:
-        raise ValueError(
-            f"X must hold numbers, but it has dates, times or durations: {dates}. Turn them into numbers that mean"
-            " something to a model, such as days since a fixed date, or drop them."
-        )
+        raise ValueError(dates)
     return X
 
 
@@ -306,9 +303,9 @@ def _explain(error: Exception, X: Any, user: str) -> str:
     words = str(error)
     words = words if len(words) < _LONG_MESSAGE else words.splitlines()[0]  # the rest may be all of X
     if hasattr(X, "shape") and not is_foreign(X):
-        text = None if sp.issparse(X) else explain_text(X)
-        if text is not None:
-            return f"{text} ({words})"
+        wrong = None if sp.issparse(X) else explain_text(X)
+        if wrong is not None:
+            return f"{wrong} ({words})"
         missing = explain_missing(X, user) if "NaN" in words else None
         if missing is not None:
             return missing

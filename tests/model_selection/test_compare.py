@@ -167,7 +167,7 @@ def test_bad_calls(data):
     for estimator in (RankRLS(), make_pipeline(StandardScaler(), RankRLS())):
         with pytest.raises(TypeError, match="estimators must be a list"):
             compare(estimator, X, y)
-    with pytest.raises(TypeError, match="estimator must be an estimator"):
+    with pytest.raises(TypeError, match="must be an estimator"):
         compare([("linear", RankRLS()), ("other", RLS())], X, y)
     with pytest.raises(ValueError, match="strategy"):
         compare([RankRLS(), RLS()], X, y, strategy="best")
