@@ -532,3 +532,21 @@ def complain(call, parameter, value):
     except Exception as error:
         return [f"{shown}: {type(error).__name__} {str(error)[:150]}"]
     return [f"{shown}: accepted"]
+
+
+def test_numbers_of_numpy_are_good_values():
+    unusual = {
+        "alpha": np.float32(0.5),
+        "tol": np.float16(0.125),
+        "max_iter": np.int8(100),
+        "n_jobs": np.int64(-1),
+        "random_state": np.random.RandomState(0),
+        "verbose": False,
+        "warm_start": np.False_,
+        "positive": np.True_,
+        "loss": np.str_("hinge"),
+    }
+    expected = kr.RankSVM(alpha=0.5, tol=0.125, max_iter=100, positive=True).fit(X, Y)
+    np.testing.assert_array_equal(kr.RankSVM(**unusual).fit(X, Y).coef_, expected.coef_)
+    kr.RankSVM(alpha=1, random_state=np.random).fit(X, Y)
+    assert kr.RankSVMCV(alphas=np.int64(2), cv=np.int32(2)).fit(X, Y).alphas_.shape == (2,)

@@ -105,6 +105,20 @@ def test_missing_values_are_refused_with_the_remedy(kind):
         RankSVM().fit(np.where(X > 1.5, np.inf, X), Y)
 
 
+@pytest.mark.parametrize(("names", "shown"), [([0, 1, 2], "column 1"), ([("a", 1), ("a", 2), ("b", 1)], r"\('a', 2\)")])
+def test_names_of_columns_that_are_no_text(names, shown):
+    table = pd.DataFrame(X, columns=pd.Index(names))
+    assert RankSVM().fit(table, Y).n_features_in_ == 3
+    table.iloc[0, 1] = np.nan
+    with pytest.raises(ValueError, match=f"in .*{shown}"):
+        RankSVM().fit(table, Y)
+
+
+def test_columns_of_the_same_name_are_refused():
+    with pytest.raises(ValueError, match="X must have columns of different names"):
+        RankSVM().fit(pd.DataFrame(X, columns=["a", "a", "b"]), Y)
+
+
 def test_other_errors_of_scikit_learn_name_x():
     with pytest.raises(ValueError, match=r"^X: Expected 2D array, got 1D array instead"):
         RankSVM().fit(Y, Y)

@@ -19,7 +19,10 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """Return a data frame of any library that narwhals knows; None for anything else."""
     if isinstance(X, np.ndarray | list | tuple) or sp.issparse(X):
         return None  # what narwhals takes far longer to find out
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X must have columns of different names. {error}") from None
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -37,7 +40,7 @@ def explain_dates(X: Any) -> str | None:
     """
     frame = as_frame(X)
     if frame is not None:
-        named = _join([repr(name) for name, dtype in frame.schema.items() if dtype.is_temporal()])
+        named = _join([_show(name) for name, dtype in frame.schema.items() if dtype.is_temporal()])
     else:
         named = "all of its elements" if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M") else None
     if named is None:
@@ -77,7 +80,7 @@ def explain_missing(X: Any, user: str) -> str | None:
     if len(rows) == 0:
         return None
     frame = as_frame(X)
-    names = [f"column {k}" if frame is None else repr(frame.columns[k]) for k in np.unique(columns).tolist()]
+    names = [_show(k if frame is None else frame.columns[k]) for k in np.unique(columns).tolist()]
     return (
         f"Input X contains NaN: {len(np.unique(rows))} of {X.shape[0]} rows have missing values, in {_join(names)}."
         f" {user} takes none. Impute them, for example by sklearn.impute.SimpleImputer(add_indicator=True) as a step"
@@ -89,10 +92,14 @@ def _columns(X: Any) -> list[tuple[str, NDArray[Any]]]:
     frame = as_frame(X)
     if frame is not None:
         return [
-            (repr(name), column.to_numpy()) for name, column in zip(frame.columns, frame.iter_columns(), strict=True)
+            (_show(name), column.to_numpy()) for name, column in zip(frame.columns, frame.iter_columns(), strict=True)
         ]
     table = np.asarray(X)
-    return [(f"column {k}", column) for k, column in enumerate(table.T)] if table.ndim == 2 else []
+    return [(_show(k), column) for k, column in enumerate(table.T)] if table.ndim == 2 else []
+
+
+def _show(name: Any) -> str:
+    return repr(name) if isinstance(name, str) else f"column {name}"
 
 
 def _first_text(column: NDArray[Any]) -> Any:

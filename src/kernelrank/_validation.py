@@ -232,7 +232,7 @@ def warn_of_query_columns(estimator: Any, X: Any) -> None:
             " kernelrank.pipelines.make_query_pipeline, which keeps that column away from the other steps. If it is a"
             " feature, rename it, or ignore kernelrank.exceptions.QueryColumnWarning.",
             QueryColumnWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
