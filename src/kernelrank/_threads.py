@@ -8,9 +8,12 @@ from functools import cache
 import joblib
 from threadpoolctl import ThreadpoolController
 
+from kernelrank._rules import N_JOBS
+
 
 def resolve_threads(n_jobs: int | None) -> int:
     """Turn scikit-learn's n_jobs into a number of threads."""
+    N_JOBS("n_jobs", n_jobs)
     return int(joblib.effective_n_jobs(n_jobs))
 
 

@@ -323,7 +323,7 @@ class TestKernels:
                 (("--kernel", "gaussian", "--coef0", 1), "--coef0 is for --kernel polynomial"),
                 (("--kernel", "gaussian", "--gamma", 0), "gamma must be a positive number"),
                 (("--kernel", "polynomial", "--degree", 0), "degree must be a positive whole number"),
-                (("--kernel", "polynomial", "--coef0", -1), "coef0 must not be negative"),
+                (("--kernel", "polynomial", "--coef0", -1), "coef0 must be a finite number that is not negative"),
                 (("--n-basis", 5), "--n-basis is for --kernel gaussian or polynomial, or for --method rankrls"),
                 (("--kernel", "gaussian", "--n-basis", 0), "--n-basis: must be 1 at least"),
                 (("--kernel", "gaussian", "--positive"), "positive=True is for the linear kernel"),

@@ -341,7 +341,7 @@ def test_negative_grades(metric):
 
 
 def test_parameters():
-    with pytest.raises(ValueError, match='gain must be "exp2" or "linear"'):
+    with pytest.raises(ValueError, match="gain must be 'exp2' or 'linear'"):
         ndcg([1, 2], [1, 2], gain="exp")
     for max_grade in (1.5, 1001, np.nan):
         with pytest.raises(ValueError, match="max_grade must lie between the largest grade of y_true, 2, and 1000"):

@@ -9,7 +9,7 @@ from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._arrays import Array
-from kernelrank._validation import as_rows
+from kernelrank._validation import as_array, as_rows
 from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem, require_matrices
 from kernelrank.pairs import GraphLaplacian
 from kernelrank.solvers import LeastSquares, WithoutTies
@@ -230,11 +230,11 @@ def _check_once(rows: Rows) -> None:
 
 
 def _check_pairs(pairs: ArrayLike, m: int) -> NDArray[np.intp]:
-    numbers = np.asarray(pairs)
+    numbers = as_array(pairs, "pairs")
     if numbers.ndim != 2 or numbers.shape[1] != 2 or numbers.dtype.kind not in "iu":
         raise ValueError(f"pairs must be numbers of rows, in two columns, got an array of shape {numbers.shape}.")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < m):
         raise ValueError(f"pairs must lie between 0 and {m - 1}.")
     if (numbers[:, 0] == numbers[:, 1]).any():
-        raise ValueError("A pair has two different rows.")
+        raise ValueError("pairs must have two different rows each.")
     return numbers.astype(np.intp)

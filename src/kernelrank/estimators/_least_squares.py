@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -15,12 +14,13 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge, place, take, to_host
 from kernelrank._memory import available_memory, require_memory
+from kernelrank._rules import POSITIVE, POSITIVE_NUMBERS
 from kernelrank._validation import (
+    as_array,
     as_id_array,
     check_vector,
     check_weights,
@@ -28,7 +28,6 @@ from kernelrank._validation import (
     require_place,
     scale_weights,
 )
-from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.features import NystromMap, draw_order, whitening_of_rows
@@ -86,7 +85,6 @@ class LeastSquaresEstimator(Predictor):
     tol: float
     max_iter: int
     random_state: Any
-    _takes_queries = True  # those of a data-frame column; else it is left out
     _fitted_with_queries: bool
     _single: bool
     _training: Problem | None
@@ -143,8 +141,6 @@ class LeastSquaresEstimator(Predictor):
             fitter.__dict__.update(noted, kernel_=make_kernel(kernel).resolve(X))
             fitter._single, fitter._fitted_with_queries = single, queries is not None
             if self._wants_gradients(X, fitter.kernel_):
-                check_positive(self, "tol")
-                check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
                 fitter._training = problem(ConjugateGradients(make_products(X, queries=queries), loss), loss)
             else:
                 fitter._training = problem(*fitter._decompose(X, y, loss, queries, drawn))
@@ -202,7 +198,6 @@ class LeastSquaresEstimator(Predictor):
         return _require_finite(found.weights)
 
     def _choose_alpha(self) -> float:
-        check_positive(self, "alpha")
         return float(self.alpha)
 
     def _store_solution(self, X: Any, problem: Problem, solution: Array) -> None:
@@ -224,7 +219,6 @@ class LeastSquaresEstimator(Predictor):
         return solution if whitening is None else whitening @ solution
 
     def _wants_gradients(self, X: Any, kernel: Kernel) -> bool:
-        check_choices(self, solver=("auto", "direct", "cg"))
         (m, n), possible = X.shape, isinstance(kernel, Linear) and self.n_basis is None
         if self.solver == "cg" and not possible:
             raise ValueError('solver="cg" is for the linear kernel without n_basis; others have solver="direct".')
@@ -327,9 +321,8 @@ class LeastSquaresEstimator(Predictor):
         ndarray of shape (n_alphas, n_features) or (n_alphas, n_samples), and n_outputs if there are several
             ``coef_`` for a linear kernel, ``dual_coef_`` for another.
         """
-        alphas = check_vector(alphas, "alphas") if np.ndim(alphas) == 1 else np.empty(0)
-        if len(alphas) == 0 or (alphas <= 0).any():
-            raise ValueError("alphas must be positive numbers, one at least.")
+        POSITIVE_NUMBERS("alphas", alphas)
+        alphas = check_vector(alphas, "alphas")
         solutions = self._decomposable(self._problem()).path(alphas)
         found = array_namespace(solutions[0]).stack([self._coefficients(solution) for solution in solutions])
         return found[:, :, 0] if self._single else found
@@ -351,8 +344,7 @@ class LeastSquaresEstimator(Predictor):
 
     def _alpha(self, alpha: float | None) -> float:
         value = self.alpha if alpha is None else alpha
-        if not isinstance(value, Real) or not 0 < value < np.inf:
-            raise ValueError(f"alpha must be a positive number, got {value!r}.")
+        POSITIVE("alpha", value)
         return float(value)
 
     def __sklearn_tags__(self) -> Any:
@@ -400,7 +392,7 @@ def _dense(X: Any) -> Array:
 
 def check_targets(y: ArrayLike, m: int) -> tuple[NDArray[np.float64], bool]:
     """Return y with a column an output, and whether it came as one vector."""
-    y = np.asarray(to_host(y))
+    y = as_array(y, "y")
     single = y.ndim < 2
     targets = check_vector(y, "y", m)[:, None] if single else check_outputs(y, m)
     largest = float(np.max(np.abs(targets), initial=0.0))

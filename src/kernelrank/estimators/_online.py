@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._memory import require_memory
-from kernelrank._validation import as_id_array, check_features, check_weights, encode_queries, separate_qid
+from kernelrank._validation import as_id_array, check_features, check_weights, encode_queries
 from kernelrank.estimators._least_squares import LeastSquaresEstimator, check_targets
 from kernelrank.kernels import Linear, make_kernel
 from kernelrank.solvers import LeastSquares, Moments, MomentsOfRows
@@ -42,7 +42,7 @@ class OnlineLeastSquares(LeastSquaresEstimator):
     _rows_per_total: float  # what a row of one ranking counts in the normaliser
 
     def _change(self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, sign: int) -> Self:
-        X, qid = separate_qid(X, qid)
+        X, qid = self._separate_queries(X, qid)
         qid = qid if self._takes_queries else None
         other = copy(self)  # which replaces this one when all has succeeded
         begun = "n_features_in_" in self.__dict__

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import check_features, check_weights, scale_weights, separate_qid
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
-from kernelrank.estimators._parameters import check_positive
 from kernelrank.estimators._ranker import SupportPredictor
 from kernelrank.estimators._training import print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
@@ -158,10 +155,8 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         -------
         self
         """
-        check_positive(self, "alpha", "tol")
-        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-        self._require_target(y)
         X, _, noted = self._check_rows(X, None)
+        self._require_target(y)
         weights, _ = scale_weights(check_weights(sample_weight, X.shape[0]))
         classes, codes, weighty = encode_classes(y, X.shape[0], weights, self.classes, type(self).__name__)
         loss = OrdinalHinge(codes[weighty], None if weights is None else weights[weighty])

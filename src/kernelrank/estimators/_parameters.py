@@ -1,34 +1,18 @@
-"""Checks of constructor parameters that several estimators share."""
+"""Parameters that several estimators share: what they stand for, and what goes together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_scalar
 
 from kernelrank._validation import check_vector
+from kernelrank.exceptions import InvalidParameterError
 from kernelrank.kernels import Linear, make_kernel
-
-
-def check_positive(estimator: Any, *names: str) -> None:
-    """Raise unless each of these parameters is a positive, finite number."""
-    for name in names:
-        value = getattr(estimator, name)
-        check_scalar(value, name, Real, min_val=0, max_val=np.inf, include_boundaries="neither")
-        if np.isnan(value):
-            raise ValueError(f"{name} must be a positive number, got nan.")
-
-
-def check_choices(estimator: Any, **choices: Sequence[str]) -> None:
-    """Raise unless each of these parameters has one of its values."""
-    for name, allowed in choices.items():
-        value = getattr(estimator, name)
-        if value not in allowed:
-            raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}.")
+from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
 
 
 def resolve_alphas(alphas: Any, largest: Callable[[], float], smallest_share: float) -> NDArray[np.float64]:
@@ -43,11 +27,19 @@ def resolve_alphas(alphas: Any, largest: Callable[[], float], smallest_share: fl
     return np.unique(given)[::-1]
 
 
-def check_training_parameters(estimator: Any) -> None:
-    """Check what RankSVM and its cross-validated form share."""
-    check_positive(estimator, "tol")
-    check_scalar(estimator.max_iter, "max_iter", Integral, min_val=1)
-    check_choices(estimator, loss=("hinge", "squared_hinge"), query_weighting=("query", "pair"))
-    check_scalar(estimator.positive, "positive", (bool, np.bool_))
+def resolve_scorer(scoring: Any, n_jobs: int | None = None) -> RankingScorer:
+    """Return the scorer that `scoring` means; concordance if it is None."""
+    if isinstance(scoring, RankingScorer):
+        return scoring
+    if scoring is None:
+        return make_ranking_scorer(concordance_index, n_jobs=n_jobs)
+    try:
+        return make_ranking_scorer(scoring)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(f"scoring: {error}") from None
+
+
+def require_linear_if_positive(estimator: Any) -> None:
+    """Make sure that ``positive=True`` comes with a linear kernel."""
     if estimator.positive and not isinstance(make_kernel(estimator.kernel), Linear):
         raise ValueError("positive=True is for the linear kernel, where coefficients are those of features.")

@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank._arrays import Array
-from kernelrank._validation import check_vector, check_weights, encode_queries
+from kernelrank._validation import as_array, check_vector, check_weights, encode_queries
 from kernelrank.estimators._hold_outs import TIES_DROPPED, HoldsOut
 from kernelrank.estimators._least_squares import Problem
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
-from kernelrank.estimators._parameters import check_choices
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.pairs import PreferencePairs
@@ -251,10 +250,9 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
         array([3, 2, 1])
         """
         X, qid, noted = self._check_rows(X, qid)
-        self._check_choices()
         m = X.shape[0]
         queries, _ = encode_queries(qid, m)
-        edges = np.asarray(pairs)
+        edges = as_array(pairs, "pairs")
         PreferencePairs(edges, m, weight=weight, qid=queries)  # checks them
         sizes = _check_magnitudes(magnitude, len(edges))
         weights = np.ones(len(edges)) if weight is None else check_weights(weight, len(edges), "weight", of="pairs")
@@ -278,16 +276,7 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
 
         return self._train(X, y, part(slice(None)), queries, problem, noted, True)
 
-    def _check_choices(self) -> None:
-        check_choices(
-            self,
-            ties=("keep", "drop"),
-            cost=("magnitude", "unit", "relative"),
-            query_weighting=("query", "pair"),
-        )
-
     def _loss_function(self) -> Any:
-        self._check_choices()
         return partial(squares_of_utilities, ties=self.ties, cost=self.cost, query_weighting=self.query_weighting)
 
     def _obstacle(self, weights: Array | None) -> str | None:

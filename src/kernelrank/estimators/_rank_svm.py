@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._threads import single_threaded_blas
-from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
-from kernelrank.estimators._parameters import check_positive, check_training_parameters
+from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
+from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SupportRanker
 from kernelrank.estimators._training import make_solver, print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
@@ -182,7 +182,6 @@ class RankSVM(SupportRanker):
         -------
         self
         """
-        self._check_parameters()
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
@@ -225,9 +224,8 @@ class RankSVM(SupportRanker):
         >>> model.rank(X)
         array([3, 2, 1])
         """
-        self._check_parameters()
         X, qid, noted = self._check_rows(X, qid)
-        pairs = np.asarray(pairs)
+        pairs = as_array(pairs, "pairs")
         weights, unit = scale_weights(check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs"))
         queries, _ = encode_queries(qid, X.shape[0])
         preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
@@ -237,6 +235,7 @@ class RankSVM(SupportRanker):
     def _train(
         self, X: Any, pairs: Pairs, queries: NDArray[np.int32] | None, noted: dict[str, Any], **attributes: Any
     ) -> Self:
+        require_linear_if_positive(self)
         representation = self._represent(X, queries)
         with single_threaded_blas:
             solver = make_solver(
@@ -260,10 +259,6 @@ class RankSVM(SupportRanker):
         if not result.converged:
             warnings.warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning, stacklevel=3)
         return self
-
-    def _check_parameters(self) -> None:
-        check_positive(self, "alpha")
-        check_training_parameters(self)
 
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
         last = getattr(self, "coef_", None)

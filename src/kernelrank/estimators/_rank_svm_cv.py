@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.estimators._folds import Fold, make_folds
-from kernelrank.estimators._parameters import check_training_parameters, resolve_alphas
+from kernelrank.estimators._parameters import require_linear_if_positive, resolve_alphas, resolve_scorer
 from kernelrank.estimators._ranker import SupportRanker
 from kernelrank.estimators._representation import Representation
 from kernelrank.estimators._training import make_solver, shortcoming
@@ -23,7 +23,7 @@ from kernelrank.exceptions import (
     UndefinedQueryWarning,
 )
 from kernelrank.losses import PairwiseHinge
-from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
+from kernelrank.metrics import RankingScorer
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha
 
@@ -170,9 +170,9 @@ class RankSVMCV(SupportRanker):
         -------
         self
         """
-        check_training_parameters(self)
-        self._scorer()  # a name that is wrong is wrong now
         X, qid, noted = self._check_rows(X, qid)
+        require_linear_if_positive(self)
+        self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)
         y = check_vector(y, "y", X.shape[0])
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
@@ -257,11 +257,7 @@ class RankSVMCV(SupportRanker):
         return scores
 
     def _scorer(self) -> RankingScorer:
-        if isinstance(self.scoring, RankingScorer):
-            return self.scoring
-        if self.scoring is None:
-            return make_ranking_scorer(concordance_index, n_jobs=self.n_jobs)
-        return make_ranking_scorer(self.scoring)
+        return resolve_scorer(self.scoring, n_jobs=self.n_jobs)
 
     def _tell(self, number: int, alphas: Vector, scores: Vector) -> None:
         if self.verbose and not callable(self.verbose):

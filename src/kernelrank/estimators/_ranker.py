@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -13,8 +13,17 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, to_host
+from kernelrank._rules import Rule, check_parameters
 from kernelrank._threads import resolve_threads
-from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
+from kernelrank._validation import (
+    as_array,
+    check_features,
+    check_vector,
+    encode_queries,
+    separate_qid,
+    warn_of_missing_queries,
+    warn_of_query_columns,
+)
 from kernelrank.estimators._representation import Representation, represent
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.metrics import concordance_index
@@ -27,6 +36,8 @@ class Predictor(BaseEstimator):  # type: ignore[misc]
     """Prediction for rows that are checked; a subclass provides ``fit`` and ``_evaluate``."""
 
     _any_namespace = False  # whether it computes with arrays of any library
+    _takes_queries = False  # those of a data-frame column; else it is left out
+    _rules: ClassVar[dict[str, Rule]] = {}  # for parameters that mean something else than in other estimators
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Score every row of X; within a query, a higher score is a better rank.
@@ -52,11 +63,22 @@ class Predictor(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
     def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
-        """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
-        X, qid = separate_qid(X, qid)
+        """Check parameters and X; return X and qid, and what scikit-learn notes about X.
+
+        An earlier fit stays until this one has succeeded.
+        """
+        X, qid = self._separate_queries(X, qid)
         other = copy(self)
         X = check_features(other, X, reset=True, any_namespace=self._any_namespace)
         return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
+
+    def _separate_queries(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
+        """Check parameters, and take a column of queries out of X."""
+        check_parameters(self, **self._rules)
+        X, qid = separate_qid(X, qid)
+        if self._takes_queries and qid is None:
+            warn_of_query_columns(self, X)
+        return X, qid
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -108,6 +130,7 @@ class Ranker(Predictor):
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
+    _takes_queries = True
     _fitted_with_queries: bool  # set by the subclass
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -187,7 +210,7 @@ class SupportRanker(SupportPredictor, Ranker):
 
 def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> NDArray[np.float64]:
     """Return targets with a column an output."""
-    targets: NDArray[np.float64] = check_array(to_host(y), dtype=np.float64, input_name="y")
+    targets: NDArray[np.float64] = check_array(as_array(y, "y"), dtype=np.float64, input_name="y")
     if len(targets) != n_rows:
         raise ValueError(f"y has {len(targets)} rows, but there are {n_rows} rows.")
     if n_outputs is not None and targets.shape[1] != n_outputs:

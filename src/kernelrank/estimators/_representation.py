@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -82,14 +81,13 @@ def represent(
             raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
         return Representation(make_products(X, n_threads, queries))
     m = X.shape[0]
-    if n_basis is None or (isinstance(n_basis, Integral) and n_basis >= m):
+    if n_basis is None or n_basis >= m:
         return _all_functions(X, kernel.resolve(X), None if n_basis is None else np.arange(m), n_threads)
-    if isinstance(n_basis, Integral):  # or the map refuses it
-        require_memory(
-            8.0 * m * n_basis + 32.0 * n_basis**2,
-            f"Features of {m} rows, made of {n_basis} basis rows,",
-            "Use a smaller n_basis.",
-        )
+    require_memory(
+        8.0 * m * n_basis + 32.0 * n_basis**2,
+        f"Features of {m} rows, made of {n_basis} basis rows,",
+        "Use a smaller n_basis.",
+    )
     nystrom = NystromMap(kernel, n_basis, random_state=random_state).fit(X)
     products = make_products(nystrom.transform(X), n_threads, queries)
     return Representation(products, nystrom.kernel_, nystrom.basis_indices_, nystrom)

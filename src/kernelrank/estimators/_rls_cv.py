@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples
 
 from kernelrank._arrays import merge, to_host
-from kernelrank._validation import encode_queries
+from kernelrank._rules import CALLABLE, FOLDS, NONE, choice
+from kernelrank._validation import count_rows, encode_queries
 from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._hold_outs import HoldsOut, check_fold
-from kernelrank.estimators._parameters import check_choices, resolve_alphas
+from kernelrank.estimators._parameters import resolve_alphas, resolve_scorer
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._rls import RLS
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.kernels import Kernel, Precomputed, make_kernel
-from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
+from kernelrank.metrics import RankingScorer
 from kernelrank.pairs import members
 
 Array = NDArray[np.float64]
@@ -192,6 +192,8 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
     Gaussian(gamma=10.0)
     """
 
+    _rules: ClassVar = {"cv": choice("leave-pair-out", "leave-query-out") | FOLDS}
+
     def __init__(
         self,
         alphas: int | ArrayLike = 20,
@@ -240,7 +242,6 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
                 return "leave-query-out"
             return "leave-pair-out" if len(problem.y) <= _ROWS_IN_PAIRS else None
         if isinstance(self.cv, str):
-            check_choices(self, cv=("leave-pair-out", "leave-query-out"))
             return self.cv
         return None
 
@@ -258,9 +259,7 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         return super()._score(folds)
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
-        if isinstance(self.scoring, RankingScorer):
-            return self.scoring.evaluate(y, scores, qid=queries)
-        return make_ranking_scorer(self.scoring or concordance_index).evaluate(y, scores, qid=queries)
+        return resolve_scorer(self.scoring).evaluate(y, scores, qid=queries)
 
 
 class RLSCV(_ChoosesAlpha, RLS):
@@ -318,6 +317,8 @@ class RLSCV(_ChoosesAlpha, RLS):
     (0.01, 1e-06)
     """
 
+    _rules: ClassVar = {"cv": choice("leave-one-out") | FOLDS, "scoring": CALLABLE | NONE}
+
     def __init__(
         self,
         alphas: int | ArrayLike = 20,
@@ -351,7 +352,7 @@ class RLSCV(_ChoosesAlpha, RLS):
         self
         """
         if groups is not None:
-            self._groups, _ = encode_queries(groups, _num_samples(X), "groups")
+            self._groups, _ = encode_queries(groups, count_rows(X), "groups")
         try:
             return self._fit(X, y, None, None)
         finally:
@@ -359,7 +360,6 @@ class RLSCV(_ChoosesAlpha, RLS):
 
     def _folds(self) -> list[NDArray[np.intp]]:
         if isinstance(self.cv, str):
-            check_choices(self, cv=("leave-one-out",))
             return []
         return super()._folds()
 

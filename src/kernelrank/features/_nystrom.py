@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
 from kernelrank._arrays import Array, invert_triangular, like, matmul, pivoted_cholesky, to_host
 from kernelrank._interrupt import interruptible
@@ -25,7 +24,6 @@ _MARGIN = 100  # times rounding: what a row must have of its own
 
 def draw_order(m: int, n_basis: Any, random_state: Any) -> Rows:
     """Return m rows in the order in which they become basis rows."""
-    check_scalar(n_basis, "n_basis", Integral, min_val=1)
     order: Rows = check_random_state(random_state).permutation(m)
     return order
 

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, as_double, is_foreign, like, slices, take, to_host
 from kernelrank._memory import require_memory
-from kernelrank._validation import as_rows, check_features, encode_queries, require_place, separate_qid
+from kernelrank._rules import COUNT, RANDOM_STATE
+from kernelrank._validation import as_array, as_rows, check_features, encode_queries, require_place, separate_qid
 from kernelrank.features._nystrom import draw_order, lost_directions, map_rows, whitening
 from kernelrank.kernels import Precomputed, make_kernel
 
@@ -116,6 +117,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self
         """
+        COUNT("n_basis", self.n_basis)
+        RANDOM_STATE("random_state", self.random_state)
         X, qid = separate_qid(X, qid)
         other = copy(self)
         X = check_features(other, X, reset=True, any_namespace=True)
@@ -244,7 +247,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _select(self, m: int, queries: NDArray[np.int32] | None) -> Rows:
         if not isinstance(self.selection, str):
-            rows = np.asarray(self.selection)
+            rows = as_array(self.selection, "selection")
             if rows.ndim != 1 or len(rows) == 0 or rows.dtype.kind not in "iu" or len(np.unique(rows)) != len(rows):
                 raise ValueError('selection must be "uniform", "per-query" or numbers of rows, each of them once.')
             if not (rows.min() >= 0 and rows.max() < m):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,12 +10,24 @@ from numpy.typing import DTypeLike, NDArray
 
 from kernelrank._core import FormatError, SvmlightReader32, SvmlightReader64
 from kernelrank._memory import require_memory
+from kernelrank._rules import FLAG, NONE, Rule, choice, whole
 from kernelrank._threads import resolve_threads
 from kernelrank.exceptions import DataFormatError
 from kernelrank.io._files import PathOrFile, name_of, open_for_reading
 
 _BLOCK_BYTES = 1 << 21  # read at once for each thread: with what it is parsed to, it stays in the caches
 _MOST_QUOTED = 40
+_READERS = {"float64": SvmlightReader64, "float32": SvmlightReader32}
+
+
+def _is_readable(dtype: Any) -> bool:
+    try:
+        return dtype is not None and np.dtype(dtype).name in _READERS  # NumPy takes None for float64
+    except TypeError:
+        return False
+
+
+_DTYPE = Rule("float64 or float32", _is_readable)
 
 
 class SvmlightData(NamedTuple):
@@ -115,15 +126,11 @@ def load_svmlight(
     >>> StandardScaler(with_mean=False).fit_transform(X).shape  # sparse, and stays so
     (2, 3)
     """
-    make_reader = {"float64": SvmlightReader64, "float32": SvmlightReader32}.get(np.dtype(dtype).name)
-    if make_reader is None:
-        raise ValueError(f"dtype must be float64 or float32, got {np.dtype(dtype)}.")
-    if n_features is not None and (not isinstance(n_features, Integral) or n_features < 0):
-        raise ValueError(f"n_features must be a number of columns or None, got {n_features!r}.")
-    if not isinstance(dense, bool):
-        raise ValueError(f"dense must be True or False, got {dense!r}.")
-    if zero_based not in (True, False, "auto"):
-        raise ValueError(f'zero_based must be True, False or "auto", got {zero_based!r}.')
+    _DTYPE("dtype", dtype)
+    (whole(0) | NONE)("n_features", n_features)
+    FLAG("dense", dense)
+    (FLAG | choice("auto"))("zero_based", zero_based)
+    make_reader = _READERS[np.dtype(dtype).name]
     reader = make_reader(
         None if zero_based == "auto" else bool(zero_based), None if n_features is None else int(n_features)
     )

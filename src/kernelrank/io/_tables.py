@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._rules import NAMES, NONE, TEXT, choice
 from kernelrank._validation import check_vector
 from kernelrank.io._files import COMPRESSED, name_of, open_for_reading
 
@@ -87,6 +88,11 @@ def load_table(
     >>> table.X.columns, table.y, table.qid.tolist()
     (['rooms', 'age'], array([200., 450., 180.]), ['a', 'a', 'b'])
     """
+    for argument, column in (("target", target), ("qid", qid), ("weight", weight)):
+        (TEXT | NONE)(argument, column)
+    NAMES("drop", drop)
+    (NAMES | NONE)("features", features)
+    choice("auto", "csv", "parquet")("format", format)
     drop = list(drop)
     name = name_of(source)
     ids_in = qid if qid is not None else None if _QID in (target, weight, *drop) else _QID

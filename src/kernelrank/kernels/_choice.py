@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils import check_array
 
 from kernelrank._arrays import accepted_namespace, copied, is_foreign, place, slices, take
+from kernelrank._rules import CALLABLE, choice, show
+from kernelrank._validation import check_matrix
 from kernelrank.kernels._base import Kernel, Matrix
 from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial
 
 _OURS: dict[str, type[Kernel]] = {"linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian}
 _OF_SCIKIT_LEARN = (*("additive_chi2", "chi2", "cosine", "laplacian", "poly", "rbf", "sigmoid"),)
+_NAME = choice(*_OF_SCIKIT_LEARN, "linear", "polynomial")
 
 
 def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
@@ -48,9 +50,11 @@ def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
             return NamedKernel(kernel)
         known = ", ".join(sorted([*_OURS, "precomputed", *_OF_SCIKIT_LEARN]))
         raise ValueError(f"kernel must be a kernel, a function, or one of {known}; got {kernel!r}.")
+    if isinstance(kernel, type):
+        raise TypeError(f"kernel must be an object: write {kernel.__name__}(), got the class {kernel.__name__}.")
     if callable(kernel):
         return FunctionKernel(kernel)
-    raise TypeError(f"kernel must be a kernel, a function or a name, got {kernel!r}.")
+    raise TypeError(f"kernel must be a kernel, a function or a name, got {show(kernel)}.")
 
 
 class NamedKernel(Kernel):
@@ -75,17 +79,23 @@ class NamedKernel(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
+        _NAME("name", self.name)
         if is_foreign(X) and accepted_namespace(X) is not np:
             raise ValueError(
                 f"kernel={self.name!r} is for NumPy arrays, got {place(X)}: use a kernel of kernelrank.kernels, or a"
                 " function."
             )
+        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
         return np.array(pairwise_kernels(X, Y, metric=self.name), dtype=np.float64)
 
     def diagonal(self, X: Any) -> Matrix:
         """Compute its diagonal, row by row."""
-        X = check_array(X, accept_sparse="csr", dtype=np.float64)
+        X = _check_rows(X)
         return np.array([self(X[k : k + 1])[0, 0] for k in range(X.shape[0])])
+
+
+def _check_rows(X: Any) -> Any:
+    return check_matrix(X, "A kernel", accept_sparse="csr", dtype=np.float64)
 
 
 class FunctionKernel(Kernel):
@@ -112,6 +122,7 @@ class FunctionKernel(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
+        CALLABLE("function", self.function)
         other = X if Y is None else Y
         found, xp = self.function(X, other), accepted_namespace(X)
         if xp is np:
@@ -148,7 +159,7 @@ class Precomputed(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Return the matrix, or those of its columns whose numbers are given."""
-        matrix = check_array(X, dtype=accepted_namespace(X).float64, input_name="X")
+        matrix = check_matrix(X, "A kernel", dtype=accepted_namespace(X).float64)
         return copied(matrix) if Y is None else take(matrix, np.asarray(Y), axis=1)
 
     def blocks(self, X: Any, Y: Any = None, *, n_elements: int = 1 << 21) -> Iterator[tuple[slice, Matrix]]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
-from sklearn.utils import check_array
 
 from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, matmul, row_blocks, without_empty_columns
+from kernelrank._rules import COUNT, NOT_NEGATIVE, POSITIVE, choice
+from kernelrank._validation import check_matrix
 from kernelrank.kernels._base import Kernel, Matrix
 
 _WIDE = 32  # columns for each element of sparse rows, from which on it pays to look for those that are empty
@@ -70,11 +70,10 @@ class Polynomial(Kernel):
         return self._of_products(_squared_norms(_check_rows(X)))
 
     def _of_products(self, products: Array) -> Array:
-        if not isinstance(self.degree, Integral) or self.degree < 1:
-            raise ValueError(f"degree must be a positive whole number, got {self.degree!r}.")
-        if not 0 <= self.coef0 < np.inf:
-            raise ValueError(f"coef0 must not be negative or infinite, or it is no kernel; got {self.coef0!r}.")
-        products *= _check_gamma(self.gamma)
+        COUNT("degree", self.degree)
+        NOT_NEGATIVE("coef0", self.coef0)  # or it is no kernel
+        POSITIVE("gamma", self.gamma)
+        products *= self.gamma
         products += self.coef0
         return products ** int(self.degree)
 
@@ -106,6 +105,7 @@ class Gaussian(Kernel):
 
     def resolve(self, X: Any) -> Gaussian:
         """Compute gamma, if it is "scale"."""
+        (POSITIVE | choice("scale"))("gamma", self.gamma)
         if self.gamma != "scale":
             return self
         X = _check_rows(X)
@@ -126,9 +126,10 @@ class Gaussian(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        if self.gamma == "scale":
+        if isinstance(self.gamma, str):
             return self.resolve(X if Y is None else Y)(X, Y)
-        gamma = _check_gamma(self.gamma)
+        POSITIVE("gamma", self.gamma)
+        gamma = float(self.gamma)
         X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
         if not (sp.issparse(X) or sp.issparse(Y)):
             centre = array_namespace(X).mean(X if Y is None else Y, axis=0)
@@ -150,7 +151,7 @@ class Gaussian(Kernel):
 
 
 def _check_rows(X: Any) -> Any:
-    return check_array(X, accept_sparse="csr", dtype=accepted_namespace(X).float64, input_name="X")
+    return check_matrix(X, "A kernel", accept_sparse="csr", dtype=accepted_namespace(X).float64)
 
 
 def _differ(X: Any) -> bool:
@@ -158,12 +159,6 @@ def _differ(X: Any) -> bool:
     if sp.issparse(X):
         return bool(X.min() != X.max())
     return bool(array_namespace(X).min(X) != array_namespace(X).max(X))
-
-
-def _check_gamma(gamma: Any) -> float:
-    if not isinstance(gamma, Real) or not 0.0 < float(gamma) < np.inf:
-        raise ValueError(f"gamma must be a positive number, got {gamma!r}.")
-    return float(gamma)
 
 
 def _inner_products(X: Any, Y: Any) -> Matrix:

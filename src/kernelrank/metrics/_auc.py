@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from kernelrank._rules import COUNT, RANDOM_STATE
 from kernelrank._validation import check_vector
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._blocks import check_rows
@@ -154,10 +155,10 @@ def auc_interval(
     0.78 from 0.29 to 1.00
     """
     check_confidence(confidence)
+    COUNT("n_resamples", n_resamples)
+    RANDOM_STATE("random_state", random_state)
     if qid is None:
         return _delong(y_true, y_score, confidence)
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be at least 1, got {n_resamples!r}.")
     values = auc(y_true, y_score, qid=qid, per_query=True)
     mean = summarise(values, False, _CLASSES, NoComparablePairsError)
     values = values[~np.isnan(values)]

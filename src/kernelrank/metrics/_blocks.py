@@ -17,16 +17,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._rules import COUNT, NONE, number
 from kernelrank._validation import check_vector, encode_queries
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_TIES = number("0, 0.5 or 1 in a metric of positions", lambda value: value in (0, 0.5, 1))
 
 
 @dataclass(frozen=True)
@@ -113,15 +115,13 @@ def check_rows(
 
 def check_depth(k: int | None) -> int | None:
     """Return how many of the first positions count, None for all."""
-    if k is not None and (not isinstance(k, Integral) or k < 1):
-        raise ValueError(f"k must be a positive whole number, got {k!r}.")
+    (COUNT | NONE)("k", k)
     return None if k is None else int(k)
 
 
 def sort_rows(truth: Floats, scores: Floats, codes: NDArray[np.int32] | None, ties: float = 0.5) -> Blocks:
     """Sort by query and falling score; `ties` of 1 or 0 puts tied rows into their best or worst order."""
-    if ties not in (0, 0.5, 1):
-        raise ValueError(f"ties must be 0, 0.5 or 1 in a metric of positions, got {ties!r}.")
+    _TIES("ties", ties)
     keys: NDArray[Any] = -scores
     if ties != 0.5 and (ranks := _ranks(keys)).max() < len(keys) - 1:
         keys = _combine(ranks, _ranks(truth if ties == 0 else -truth))

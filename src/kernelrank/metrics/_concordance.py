@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._rules import SHARE
 from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._queries import Summary, ratio, summarise
@@ -84,7 +85,7 @@ def concordance_index(
     >>> concordance_index([1, 2, 3, 4], [0.1, 0.4, 0.3, 0.9])
     0.8333333333333334
     """
-    _check_ties(ties)
+    SHARE("ties", ties)
     concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, n_jobs)
     values = ratio(concordant + ties * tied, concordant + discordant + tied)
     return summarise(values, per_query, _COMPARABLE, NoComparablePairsError)
@@ -138,7 +139,7 @@ def pairwise_error(
     >>> pairwise_error([0, 0, 1, 1], [0.2, 0.5, 0.5, 0.9], ties=0)
     0.0
     """
-    _check_ties(ties)
+    SHARE("ties", ties)
     concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, n_jobs)
     values = ratio(discordant + ties * tied, concordant + discordant + tied)
     return summarise(values, per_query, _COMPARABLE, NoComparablePairsError)
@@ -200,11 +201,6 @@ def kendall_tau(
     # As floats: products of two numbers of pairs leave the range of integers.
     differing = pairs.pairs_per_query.astype(float) * UtilityPairs(scores, qid=queries).pairs_per_query
     return summarise(ratio(agreement, np.sqrt(differing)), per_query, _DIFFERING, NoComparablePairsError)
-
-
-def _check_ties(ties: float) -> None:
-    if not 0 <= ties <= 1:
-        raise ValueError(f"ties must lie between 0 and 1, got {ties!r}.")
 
 
 def _compare(

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelrank._rules import choice
 from kernelrank.metrics._blocks import Blocks, Floats, check_depth, check_rows, sort_rows
 from kernelrank.metrics._queries import Summary, ratio, summarise
 
@@ -86,8 +87,7 @@ def ndcg(
     0.7039
     """
     k = check_depth(k)
-    if gain not in ("exp2", "linear"):
-        raise ValueError(f'gain must be "exp2" or "linear", got {gain!r}.')
+    choice("exp2", "linear")("gain", gain)
     truth, scores, codes = check_rows(y_true, y_score, qid)
     gains = exponential_gains(truth) if gain == "exp2" else check_grades(truth)
     found, ideal = sort_rows(truth, scores, codes, ties), sort_rows(truth, truth, codes)

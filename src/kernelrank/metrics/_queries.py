@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._rules import FLAG
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 
 # A float, or an array for per_query=True. Overloads would say so at the price of every signature three times.
@@ -27,6 +28,7 @@ def summarise(
 
     To be called by the metric itself: the warning points to the metric's caller.
     """
+    FLAG("per_query", per_query)
     if per_query:
         return values
     undefined = np.isnan(values)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.metrics._blocks import Blocks, Ints, check_depth, check_rows, sort_rows
+from kernelrank._rules import COUNT, NUMBER
+from kernelrank.metrics._blocks import Blocks, Ints, check_rows, sort_rows
 from kernelrank.metrics._queries import Summary, ratio, summarise
 
 
@@ -120,8 +121,7 @@ def precision_at(
     >>> precision_at([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=2)
     0.5
     """
-    if check_depth(k) is None:
-        raise ValueError("k must be a positive whole number, got None.")
+    COUNT("k", k)
     relevant, blocks = sort_relevant(y_true, y_score, qid, threshold, ties)
     inside = np.clip(k - blocks.above, 0, blocks.sizes)  # positions of the block that count
     found = blocks.over_rows(relevant[blocks.order]) * inside / blocks.sizes
@@ -132,6 +132,7 @@ def sort_relevant(
     y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, threshold: float, ties: float
 ) -> tuple[Ints, Blocks]:
     """Return which rows are relevant, as 0 or 1, and the rows sorted."""
+    NUMBER("threshold", threshold)
     truth, scores, codes = check_rows(y_true, y_score, qid)
     relevant = truth > threshold
     return relevant.astype(np.int64), sort_rows(relevant.astype(np.float64), scores, codes, ties)

@@ -8,6 +8,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from kernelrank._rules import CALLABLE, FLAG, NONE, TEXT
 from kernelrank._validation import separate_qid, warn_of_missing_queries
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, Metric, parse_metric
 
@@ -62,6 +63,8 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
     >>> scores.shape
     (4,)
     """
+    (TEXT | CALLABLE)("metric", metric)
+    (FLAG | NONE)("greater_is_better", greater_is_better)
     if isinstance(metric, str):
         metric, options = parse_metric(metric)
         kwargs = {**options, **kwargs}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
+from kernelrank._rules import NONE, choice
 from kernelrank.exceptions import PooledEstimateWarning
 from kernelrank.metrics._influence import check_confidence, influences, variance
 from kernelrank.metrics._influence import interval as interval_of
@@ -80,8 +81,7 @@ class Certainty:
     confidence: float
 
     def _check(self, method: Method, sample: Sample) -> None:
-        if self.interval not in (None, "rows", "jackknife"):
-            raise ValueError(f'interval must be "rows", "jackknife" or None, got {self.interval!r}.')
+        (choice("rows", "jackknife") | NONE)("interval", self.interval)
         check_confidence(self.confidence)
         repeatable = method.pairwise or (sample.queries is not None and method.cv is None)
         if self.interval == "jackknife" and not repeatable:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
 from kernelrank._arrays import to_host
+from kernelrank._rules import COUNT
 from kernelrank._validation import encode_queries
 from kernelrank.exceptions import FewPermutationsWarning
 from kernelrank.metrics import concordance_index
@@ -147,7 +147,7 @@ def permutation_test(
     >>> print(permutation_test(RankRLS(alpha=1e-4), X[:40], y[:40]))
     0.757, p = 0.001 (standard error 0.001, 999 permutations)
     """
-    check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
+    COUNT("n_permutations", n_permutations)
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=None)
     method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
     rng: Any = check_random_state(random_state)

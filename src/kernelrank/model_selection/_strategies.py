@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from kernelrank._arrays import slices
 from kernelrank._memory import require_memory
+from kernelrank._rules import FLAG, FOLDS, N_JOBS, NONE, RANDOM_STATE, VERBOSE, choice
 from kernelrank.estimators._folds import make_folds
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError
 from kernelrank.metrics import concordance_index
@@ -74,6 +75,7 @@ class Method:
         verbose: int,
     ) -> Self:
         """Check parameters, and choose what is not given."""
+        _check_options(strategy, cv, nested, n_jobs, random_state, verbose)
         if strategy is None:
             strategy = "leave-pair-out" if sample.queries is None else "averaged"
         if isinstance(cv, Iterator):
@@ -85,8 +87,6 @@ class Method:
         return method
 
     def _check(self, sample: Sample) -> None:
-        if self.strategy not in get_args(Strategy):
-            raise ValueError(f"strategy must be one of {', '.join(get_args(Strategy))}, got {self.strategy!r}.")
         if self.pairwise and self.cv is not None:
             raise ValueError(f"{self.strategy} holds out pairs, and takes no cv.")
         if sample.queries is not None and self.strategy != "averaged":
@@ -271,6 +271,15 @@ class Method:
         held_out = Refits(*options) if torn else hold_out(*options, pairs=False)
         found = list(held_out.predict(folds, len(folds)))
         return found, held_out.n_fits
+
+
+def _check_options(strategy: Any, cv: Any, nested: Any, n_jobs: Any, random_state: Any, verbose: Any) -> None:
+    (choice(*get_args(Strategy)) | NONE)("strategy", strategy)
+    FOLDS("cv", cv)
+    FLAG("nested", nested)
+    N_JOBS("n_jobs", n_jobs)
+    RANDOM_STATE("random_state", random_state)
+    VERBOSE("verbose", verbose)
 
 
 def _leaves_one_level(utilities: Array) -> NDArray[np.bool_] | None:

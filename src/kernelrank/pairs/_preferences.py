@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._core import Preferences
-from kernelrank._validation import check_weights, encode_queries
+from kernelrank._rules import COUNT
+from kernelrank._validation import as_array, check_weights, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs._violated import ViolatedPairs
 
@@ -54,6 +55,7 @@ class PreferencePairs:
         weight: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> None:
+        COUNT("n_rows", n_rows)
         edges = _check_edges(pairs, n_rows)
         codes, self.n_queries = encode_queries(qid, n_rows)
         queries = None if codes is None else _queries_of(edges, codes)
@@ -71,7 +73,7 @@ class PreferencePairs:
 
 
 def _check_edges(pairs: ArrayLike, n_rows: int) -> NDArray[np.integer]:
-    edges = np.asarray(pairs)
+    edges = as_array(pairs, "pairs")
     if edges.size == 0:
         raise NoComparablePairsError("pairs is empty: there is no preference to learn from.")
     if edges.ndim != 2 or edges.shape[1] != 2:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import to_host
+from kernelrank._rules import PATH
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
 from kernelrank.persistence._archive import Archive, write_archive
@@ -81,7 +82,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     kind = type(model)
     if kind not in ESTIMATORS:
         order = " The order is save_model(model, path)." if isinstance(model, str | os.PathLike) else ""
-        raise TypeError(f"save_model saves models of {', '.join(by_name())}; got a {kind.__name__}.{order}")
+        raise TypeError(f"model must be one of {', '.join(by_name())}, got a {kind.__name__}.{order}")
+    PATH("path", path)
     check_is_fitted(model)
     arrays: dict[str, NDArray[Any]] = {}
     document = {
@@ -141,6 +143,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     >>> bool(loaded.coef_ == model.coef_)
     True
     """
+    PATH("path", path)
     with open(path, "rb") as handle:
         try:
             return _read(handle)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._rules import COUNT, ESTIMATOR, NONE, PATH, TEXT
 from kernelrank.estimators import RankSVM
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
@@ -90,6 +91,9 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
     ...     print((Path(folder) / "model").read_text().splitlines()[-1])
     1 2:0.25 #
     """
+    ESTIMATOR("model", model)
+    PATH("path", path)
+    TEXT("version", version)
     check_is_fitted(model)
     if hasattr(model, "thresholds_"):
         raise ValueError(f"A file of SVM^light has no thresholds between classes, which {type(model).__name__} has.")
@@ -180,6 +184,8 @@ def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None 
     ...     load_svmlight_model(Path(folder) / "model").predict([[5, 4]])
     array([1.])
     """
+    PATH("path", path)
+    (COUNT | NONE)("n_features", n_features)
     model = read_svmlight_model(path, widest=n_features or 0)
     if n_features is None:
         return model

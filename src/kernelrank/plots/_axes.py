@@ -6,6 +6,8 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from kernelrank._rules import ESTIMATOR
+
 
 def axes_or_new(ax: Any) -> Any:
     """Return `ax`, or the axes of a new figure."""
@@ -20,4 +22,5 @@ def axes_or_new(ax: Any) -> Any:
 
 def last_step(estimator: Any) -> Any:
     """Return the estimator at the end of a pipeline, or the estimator itself."""
+    ESTIMATOR("estimator", estimator)
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
