@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d, validation
 
 from kernelrank._arrays import accepted_namespace, place, to_host
+from kernelrank._warnings import warn
 from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError
 
 QID_COLUMN = "qid"
@@ -190,13 +190,12 @@ def warn_of_missing_queries(estimator: Any) -> None:
     while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # of a search, of a pipeline
         model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
     if getattr(model, "_fitted_with_queries", False):
-        warnings.warn(
+        warn(
             f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are"
             ' compared. Pass qid to score, or put it into a data-frame column named "qid". Inside scikit-learn\'s'
             " cross-validation, enable metadata routing (sklearn.set_config(enable_metadata_routing=True)) or use"
             " the column.",
             MissingQueryWarning,
-            stacklevel=3,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
@@ -28,6 +27,7 @@ from kernelrank._validation import (
     require_place,
     scale_weights,
 )
+from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
@@ -193,11 +193,10 @@ class LeastSquaresEstimator(Predictor):
         found = solver.solve(alpha, tol=self.tol, max_iter=self.max_iter)
         self.n_iter_ = found.n_iter
         if found.residual > self.tol:
-            warnings.warn(
+            warn(
                 f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and it"
                 f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return _require_finite(found.weights)
 
