@@ -10,6 +10,7 @@ __all__ = [
     "MissingQueryWarning",
     "ModelFormatError",
     "NoComparablePairsError",
+    "PathEndWarning",
     "PooledEstimateWarning",
     "UndefinedMetricError",
     "UndefinedQueryWarning",
@@ -42,6 +43,10 @@ class IdenticalRowsWarning(UserWarning):
 
 class MissingQueryWarning(UserWarning):
     """A model fitted with queries is scored as if all rows belonged to a single one."""
+
+
+class PathEndWarning(UserWarning):
+    """The best alpha is the first or the last of those that were tried, and others may be better."""
 
 
 class PooledEstimateWarning(UserWarning):

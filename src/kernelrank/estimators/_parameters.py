@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
-from kernelrank._validation import check_vector
 from kernelrank.kernels import Linear, make_kernel
 
 
@@ -31,23 +29,12 @@ def check_choices(estimator: Any, **choices: Sequence[str]) -> None:
             raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}.")
 
 
-def resolve_alphas(alphas: Any, largest: Callable[[], float], smallest_share: float) -> NDArray[np.float64]:
-    """Return alphas from the largest to the smallest: those given, or so many of a geometric grid."""
-    if isinstance(alphas, Integral):
-        if alphas < 1:
-            raise ValueError(f"alphas must be at least 1, got {alphas}.")
-        return largest() * np.geomspace(1.0, smallest_share, int(alphas))
-    given = check_vector(alphas, "alphas") if np.ndim(alphas) == 1 else np.empty(0)
-    if len(given) == 0 or (given <= 0).any():
-        raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
-    return np.unique(given)[::-1]
-
-
 def check_training_parameters(estimator: Any) -> None:
     """Check what RankSVM and its cross-validated form share."""
     check_positive(estimator, "tol")
     check_scalar(estimator.max_iter, "max_iter", Integral, min_val=1)
     check_choices(estimator, loss=("hinge", "squared_hinge"), query_weighting=("query", "pair"))
     check_scalar(estimator.positive, "positive", (bool, np.bool_))
-    if estimator.positive and not isinstance(make_kernel(estimator.kernel), Linear):
+    kernels = estimator.kernel if isinstance(estimator.kernel, list | tuple) else [estimator.kernel]
+    if estimator.positive and not all(isinstance(make_kernel(kernel), Linear) for kernel in kernels):
         raise ValueError("positive=True is for the linear kernel, where coefficients are those of features.")
