@@ -375,6 +375,7 @@ def make_calls(folder):
             estimators="estimators",
             cv="folds that adapt",
         ),
+        "coef_intervals": Call(model_selection.coef_intervals, {"estimator": kr.RankRLS(), **ROWS, "cv": 3}),
         "estimate_auc": Call(
             model_selection.estimate_auc,
             {**SAMPLE, "y": CLASSES, "strategy": "averaged"},
@@ -469,7 +470,16 @@ BAD |= {
 }
 # What the calls return, what checks nothing (a base class, a registry) or takes a folder of data.
 NOT_CALLED = {
-    *("AUCInterval", "Comparison", "Decision", "ScorerDifference", "RankingScorer", "Estimate", "PermutationTest"),
+    *(
+        "AUCInterval",
+        "CoefIntervals",
+        "Comparison",
+        "Decision",
+        "ScorerDifference",
+        "RankingScorer",
+        "Estimate",
+        "PermutationTest",
+    ),
     *("TournamentROC", "SvmlightData", "Table", "Violations", "ViolatedPairs", "Kernel", "Pairs", "QueryPipeline"),
 }
 # Parts to compose methods of, which take what has been checked.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.utils import check_array, column_or_1d, validation
 
 from kernelrank._arrays import accepted_namespace, is_foreign, place, to_host
 from kernelrank._columns import as_frame, explain_dates, explain_missing, explain_text, query_columns
+from kernelrank._warnings import warn
 from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError, QueryColumnWarning
 
 QID_COLUMN = "qid"
@@ -225,14 +225,13 @@ def warn_of_query_columns(estimator: Any, X: Any) -> None:
     """Warn if features have names of query ids; to be called by a ranker that is fitted without queries."""
     names = query_columns(X)
     if names:
-        warnings.warn(
+        warn(
             f"{type(estimator).__name__} is fitted without queries, but the feature {names[0]!r} has the name of a"
             " column of query ids. As a feature it is a number like any other, and all rows are compared with each"
             ' other. Pass the ids as qid=..., name the column of a data frame "qid", or put the ranker into'
             " kernelrank.pipelines.make_query_pipeline, which keeps that column away from the other steps. If it is a"
             " feature, rename it, or ignore kernelrank.exceptions.QueryColumnWarning.",
             QueryColumnWarning,
-            stacklevel=5,
         )
 
 
@@ -242,14 +241,13 @@ def warn_of_missing_queries(estimator: Any) -> None:
     while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # of a search, of a pipeline
         model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
     if getattr(model, "_fitted_with_queries", False):
-        warnings.warn(
+        warn(
             f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are compared."
             " Pass qid to score. If you did, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
             " searches and cross-validation, only get it with metadata routing. There are two remedies: put the steps"
             " into kernelrank.pipelines.make_query_pipeline instead of a Pipeline, with the ids in a data-frame column"
             ' named "qid"; or enable routing by sklearn.set_config(enable_metadata_routing=True).',
             MissingQueryWarning,
-            stacklevel=3,
         )
 
 

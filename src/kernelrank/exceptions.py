@@ -11,6 +11,7 @@ __all__ = [
     "MissingQueryWarning",
     "ModelFormatError",
     "NoComparablePairsError",
+    "PathEndWarning",
     "PooledEstimateWarning",
     "QueryColumnWarning",
     "UndefinedMetricError",
@@ -48,6 +49,10 @@ class IdenticalRowsWarning(UserWarning):
 
 class MissingQueryWarning(UserWarning):
     """A model fitted with queries is scored as if all rows belonged to a single one."""
+
+
+class PathEndWarning(UserWarning):
+    """The best alpha is the first or the last of those that were tried, and others may be better."""
 
 
 class QueryColumnWarning(MissingQueryWarning):

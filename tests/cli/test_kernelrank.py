@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_wine
 
 from kernelrank import RLS, OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV, cli, metrics
 from kernelrank.cli import _data
@@ -644,7 +645,60 @@ def test_ctrl_c_is_clean(tmp_path, rng):
 
 
 def test_demo(shell, tmp_path):
-    assert shell("demo", "--folder", tmp_path / "demo").code == 0
-    assert "$ kernelrank train" in shell.out
-    names = {p.name for p in (tmp_path / "demo").iterdir()}
-    assert names == {"train.txt", "test.txt", "model.kr", "convergence.png"}
+    folder = tmp_path / "demo"
+    assert shell("demo", "--folder", folder).code == 0
+    assert {p.name for p in folder.iterdir()} == {"train.txt", "test.txt", "cv.kr", "model.kr", "convergence.png"}
+    chosen = load_model(folder / "cv.kr").alpha_
+    assert re.search(r"\$ kernelrank train .*--alpha (\S+)", shell.out)[1] == f"{chosen:.4g}"
+    assert load_model(folder / "model.kr").alpha == pytest.approx(chosen, rel=1e-3)
+
+
+class TestPaths:
+    """Alphas that go on, ends of them, and kernels to choose from."""
+
+    @pytest.fixture
+    def wine(self, tmp_path):
+        path = tmp_path / "wine.txt"
+        dump_svmlight(*load_wine(return_X_y=True), path)
+        return path
+
+    def test_a_path_goes_on(self, shell, wine):
+        result = shell("cv", wine, "--alphas", 8, "--folds", 3, "--json").json
+        alphas = [each["alpha"] for each in result["path"]]
+        assert len(alphas) > 8
+        assert result["alpha_at_end"] is False
+        assert max(each["mean"] for each in result["path"]) > 0.97
+
+    def test_the_table_says_where_the_best_is_at_the_end(self, shell, wine):
+        shell("cv", wine, "--alphas", "1000,100", "--folds", 3)
+        assert re.search(r"^100 .*\* at the end: others beyond it may be better$", shell.out, re.MULTILINE)
+        assert "warning: The best alpha, 100, is the smallest" in shell.err
+        assert shell("cv", wine, "--alphas", "1000,100", "--folds", 3, "--json").json["alpha_at_end"] is True
+
+    @pytest.mark.parametrize("method", ["ranksvm", "rankrls"])
+    def test_gamma_is_searched(self, shell, train, tmp_path, method):
+        options = ("--method", method, "--kernel", "gaussian", "--folds", 3, "--alphas", "1,0.01", "--n-basis", 30)
+        result = shell("cv", train.path, *options, "--gamma", "0.001,0.1,10", "-o", tmp_path / "m", "--json").json
+        single = {
+            gamma: shell("cv", train.path, *options, "--gamma", gamma, "--json").json for gamma in (0.001, 0.1, 10)
+        }
+        best = max(single, key=lambda gamma: max(each["mean"] for each in single[gamma]["path"]))
+        assert [each["gamma"] for each in result["kernels"]] == list(single)
+        assert result["gamma"] == best
+        for name in ("path", "metrics", "alpha"):
+            assert result[name] == single[best][name]
+        assert load_model(tmp_path / "m").kernel_.gamma == best
+        table = shell("cv", train.path, *options, "--gamma", "0.001,0.1,10").out
+        assert re.search(rf"^{best:.4g} +0\.\d+ +\*$", table, re.MULTILINE)
+
+    def test_all_parameters_of_a_kernel_are_combined(self, shell, train):
+        options = ("--kernel", "polynomial", "--degree", "1,2", "--coef0", "0,1", "--n-basis", 20, "--alphas", "1,0.1")
+        kernels = shell("cv", train.path, *options, "--folds", 2, "--json").json["kernels"]
+        assert [(each["degree"], each["coef0"]) for each in kernels] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+
+    def test_training_takes_one_kernel(self, shell, train, tmp_path):
+        shell("train", train.path, "-o", tmp_path / "m", "--kernel", "gaussian", "--gamma", "1,2").assert_refused(
+            "--gamma"
+        )
+        shell("cv", train.path, "--kernel", "gaussian", "--gamma", "1,wide").assert_refused("1,wide")
+        shell("cv", train.path, "--kernel", "polynomial", "--degree", "1.5").assert_refused("whole numbers")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
-from kernelrank.cli._guard import guarded, positive_number
+from kernelrank.cli._guard import guarded, numbers, positive_number
 
 _DATA_HELP = """\
 Data files. Lines of svmlight/LETOR text, "<target> qid:<id> <index>:<value> ... # comment" (compressed
@@ -36,6 +37,7 @@ _CV_EXAMPLE = """\
 example:
   kernelrank cv train.txt --folds 5 --select ndcg@10 -o model.kr
   kernelrank cv train.txt --kernel polynomial --degree 3
+  kernelrank cv train.txt --kernel gaussian --gamma 0.01,0.1,1 --n-basis 500
 """
 _DEMO_EXAMPLE = """\
 example:
@@ -75,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     train = add("train", "train a model and save it", _TRAIN_EXAMPLE, _DATA_HELP)
     _add_data(train)
     train.add_argument("--alpha", type=float, default=1e-3, help="weight of the squared norm (default: %(default)g)")
-    _add_training(train)
+    _add_training(train, several=False)
     train.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to save the model to")
 
     predict = add("predict", "write the score of every row", _PREDICT_EXAMPLE, _DATA_HELP)
@@ -99,14 +101,14 @@ def _parser() -> argparse.ArgumentParser:
         "cv", "choose alpha by cross-validation, and measure what to expect", _CV_EXAMPLE, _DATA_HELP, _METRIC_HELP
     )
     _add_data(cv)
-    cv.add_argument("--alphas", default="20", help="how many, or which: 1e-3,1e-2,1e-1 (default: %(default)s)")
+    cv.add_argument("--alphas", default="20", help="how many at least, or which: 1e-3,1e-2,1e-1 (default: %(default)s)")
     cv.add_argument("--folds", type=int, default=5, help="they never split a query (default: %(default)s)")
     cv.add_argument(
         "--select", default="concordance", metavar="METRIC", help="metric to choose alpha by (default: %(default)s)"
     )
     cv.add_argument("--seed", type=int, default=0, help="of the folds of rows without queries (default: %(default)s)")
     _add_metrics(cv)
-    _add_training(cv)
+    _add_training(cv, several=True)
     cv.add_argument("-o", "--output", metavar="MODEL", help="file to save the model for all rows to")
 
     demo = add("demo", "train, evaluate and plot on data that comes along", _DEMO_EXAMPLE)
@@ -142,7 +144,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_training(parser: argparse.ArgumentParser) -> None:
+def _add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
     """Add what an estimator is told; what is not given is up to the estimator."""
     group = parser.add_argument_group("training")
     group.add_argument("--method", choices=("ranksvm", "rankrls"), default="ranksvm", help="default: %(default)s")
@@ -160,22 +162,27 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--strict", action="store_true", help="exit with 1 if tol is not reached; the model is written all the same"
     )
-    _add_kernel(parser)
+    _add_kernel(parser, several=several)
     _add_talk(parser)
 
 
-def _add_kernel(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("kernel")
+def _add_kernel(parser: argparse.ArgumentParser, *, several: bool) -> None:
+    """Add the kernel and its parameters, of which there may be `several` to choose from."""
+    number: Any = numbers(float) if several else float
+    whole: Any = numbers(int) if several else int
+    group = parser.add_argument_group(
+        "kernel", "Of several values with commas between, 0.1,1,10, the best is chosen." if several else None
+    )
     group.add_argument(
         "--kernel",
         choices=("linear", "gaussian", "polynomial"),
         help="x.y (default), exp(-gamma ||x-y||^2) or (gamma x.y + coef0)^degree",
     )
     group.add_argument(
-        "--gamma", type=float, help="of gaussian (default: 1 / (features * variance)) and polynomial (default: 1)"
+        "--gamma", type=number, help="of gaussian (default: 1 / (features * variance)) and polynomial (default: 1)"
     )
-    group.add_argument("--degree", type=int, help="of polynomial (default: 2)")
-    group.add_argument("--coef0", type=float, help="of polynomial (default: 1)")
+    group.add_argument("--degree", type=whole, help="of polynomial (default: 2)")
+    group.add_argument("--coef0", type=number, help="of polynomial (default: 1)")
     group.add_argument(
         "--n-basis",
         type=positive_number,

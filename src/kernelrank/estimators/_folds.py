@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from kernelrank._rules import FOLDS, show
 from kernelrank._validation import as_id_array, encode_queries
-from kernelrank.exceptions import InvalidParameterError
+from kernelrank.exceptions import InvalidParameterError, NoComparablePairsError
 
 
 class Fold(NamedTuple):
@@ -69,6 +69,47 @@ def make_folds(
                     " sklearn.model_selection.GroupKFold, or a number of folds."
                 )
     return folds
+
+
+def mean_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean over the folds, of each row; folds for which some score is not defined are left out."""
+    known = ~np.isnan(scores).any(axis=0)
+    if not known.any():
+        raise NoComparablePairsError("The score is defined for no fold: use fewer folds, or larger ones.")
+    return np.asarray(scores[:, known].mean(axis=1))
+
+
+def make_pair_folds(
+    cv: Any,
+    pairs: NDArray[np.integer],
+    n_rows: int,
+    queries: NDArray[np.int32] | None,
+    groups: ArrayLike | None,
+    random_state: Any,
+) -> list[Fold]:
+    """Split pairs of rows: `train` and `test` of a fold are pairs.
+
+    With `groups`, `cv` splits the rows. A pair is trained on if both of its rows are, tested if both are, and else
+    left out. Without, `cv` splits the pairs; a number keeps pairs of the same two rows together.
+    """
+    if groups is not None:
+        rows = make_folds(cv, np.zeros(n_rows), queries, groups, random_state)
+        tested = (np.isin(np.arange(n_rows), fold.test) for fold in rows)
+        return [
+            Fold(fold.train[pairs].all(axis=1), np.flatnonzero(test[pairs].all(axis=1)))
+            for fold, test in zip(rows, tested, strict=True)
+        ]
+    cv = 5 if cv is None else cv
+    if isinstance(cv, Integral):
+        cv = GroupKFold(cv, shuffle=True, random_state=random_state)
+    low, high = pairs.min(axis=1).astype(np.int64), pairs.max(axis=1)
+    return make_folds(cv, np.zeros(len(pairs)), None, low * n_rows + high, random_state)
+
+
+def locate(scoring: Any, kernel: Any, alpha: float, fold: int) -> None:
+    """Tell a scoring that wants to know what it is called for next: it has a method of this name."""
+    if hasattr(scoring, "locate"):
+        scoring.locate(kernel, alpha, fold)
 
 
 def _as_folds(splits: Any, n_rows: int) -> Iterator[Fold]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from typing import Any, Literal, NamedTuple, Self
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._memory import require_memory
 from kernelrank._validation import encode_queries, separate_qid
+from kernelrank._warnings import warn
 from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._least_squares import check_targets
 from kernelrank.estimators._rank_rls import RankRLS
@@ -100,11 +100,10 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         """
         X, qid = separate_qid(X, None)
         if qid is not None:
-            warnings.warn(
+            warn(
                 "transform leaves the column qid out, and what comes after it will compare rows of different queries."
                 " In a pipeline, enable metadata routing and pass qid to fit and score.",
                 MissingQueryWarning,
-                stacklevel=2,
             )
         return super().transform(X)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
@@ -28,10 +27,12 @@ from kernelrank._validation import (
     require_place,
     scale_weights,
 )
+from kernelrank._warnings import warn
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.features import NystromMap, draw_order, whitening_of_rows
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
+from kernelrank.kernels._matrices import check_kernel_matrix
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian
 from kernelrank.solvers import Basis, ConjugateGradients, LeastSquares, make_products
@@ -189,11 +190,10 @@ class LeastSquaresEstimator(Predictor):
         found = solver.solve(alpha, tol=self.tol, max_iter=self.max_iter)
         self.n_iter_ = found.n_iter
         if found.residual > self.tol:
-            warnings.warn(
+            warn(
                 f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and it"
                 f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return _require_finite(found.weights)
 
@@ -250,7 +250,7 @@ class LeastSquaresEstimator(Predictor):
             _require_square(X)
         else:
             self.basis_ = kept
-        matrix = partial(self.kernel_, kept)
+        matrix = partial(_kernel_matrix, self.kernel_, kept)
         if is_foreign(X):  # which kernels take while scikit-learn dispatches: later, it may not
             computed = matrix()
             return LeastSquares(loss, y, codes, matrix=lambda: computed), loss
@@ -373,6 +373,14 @@ def require_matrices(X: Any, m: int, n: int, what: str) -> None:
         f"{what} of shape {(m, n)}, with what is computed from it,",
         'Train on fewer rows, or with n_basis; a linear RankRLS has solver="cg", which needs no such matrix.',
     )
+
+
+def _kernel_matrix(kernel: Kernel, X: Any) -> Array:
+    """Compute the kernel matrix of rows; one that others have computed must be symmetric."""
+    K = kernel(X)
+    if not (kernel.semidefinite or is_foreign(K)):
+        check_kernel_matrix(K)
+    return K
 
 
 def _require_square(X: Any) -> None:

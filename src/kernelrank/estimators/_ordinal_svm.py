@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import check_features, check_weights, scale_weights, separate_qid
+from kernelrank._warnings import warn
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
 from kernelrank.estimators._ranker import SupportPredictor
 from kernelrank.estimators._training import print_record, shortcoming
@@ -170,7 +170,7 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         self._store(result, noted, solution, classes_=classes, history_=result.history)
         self.thresholds_ = loss.thresholds(self._evaluate(X)[weighty])
         if not result.converged:
-            warnings.warn(shortcoming("hinge", tol, result), ConvergenceWarning, stacklevel=2)
+            warn(shortcoming("hinge", tol, result), ConvergenceWarning)
         return self
 
     def decision_function(self, X: Any) -> Vector:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
+from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SupportRanker
 from kernelrank.estimators._training import make_solver, print_record, shortcoming
@@ -257,7 +257,7 @@ class RankSVM(SupportRanker):
             **attributes,
         )
         if not result.converged:
-            warnings.warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning, stacklevel=3)
+            warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning)
         return self
 
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,13 +25,14 @@ from kernelrank._validation import (
 )
 from kernelrank.estimators._representation import Representation, represent
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
+from kernelrank.kernels._choice import HasKernel
 from kernelrank.metrics import concordance_index
 from kernelrank.solvers import Result, multiply
 
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
 
-class Predictor(BaseEstimator):  # type: ignore[misc]
+class Predictor(HasKernel):
     """Prediction for rows that are checked; a subclass provides ``fit`` and ``_evaluate``."""
 
     _any_namespace = False  # whether it computes with arrays of any library
@@ -105,13 +105,16 @@ class SupportPredictor(Predictor):
             return np.asarray(predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_))
         return multiply(X, self.coef_)
 
-    def _represent(self, X: Any, queries: NDArray[np.int32] | None = None) -> Representation:
-        """Prepare rows for a solver."""
+    def _represent(
+        self, X: Any, queries: NDArray[np.int32] | None = None, chosen: dict[str, Any] | None = None
+    ) -> Representation:
+        """Prepare rows for a solver; parameters may be `chosen` in place of those of the estimator."""
+        given = {"kernel": self.kernel, "n_basis": self.n_basis, "random_state": self.random_state, **(chosen or {})}
         threads = resolve_threads(self.n_jobs)
-        if self.verbose and not callable(self.verbose) and not isinstance(make_kernel(self.kernel), Linear):
+        if self.verbose and not callable(self.verbose) and not isinstance(make_kernel(given["kernel"]), Linear):
             n_basis = X.shape[0] if self.n_basis is None else self.n_basis
             print(f"computing the kernel of {X.shape[0]:,} rows and {n_basis:,} basis rows", flush=True)
-        return represent(X, self.kernel, self.n_basis, self.random_state, n_threads=threads, queries=queries)
+        return represent(X, **given, n_threads=threads, queries=queries)
 
     def _store(self, result: Result, noted: dict[str, Any], solution: dict[str, Any], **attributes: Any) -> None:
         """Keep a solution, and what else is given; of an earlier fit nothing stays."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, as_double, is_foreign, like, slices, take, to_host
@@ -17,13 +17,14 @@ from kernelrank._rules import COUNT, RANDOM_STATE
 from kernelrank._validation import as_array, as_rows, check_features, encode_queries, require_place, separate_qid
 from kernelrank.features._nystrom import draw_order, lost_directions, map_rows, whitening
 from kernelrank.kernels import Precomputed, make_kernel
+from kernelrank.kernels._choice import HasKernel
 
 Rows = NDArray[np.intp]
 
 _IN_CACHE = 1 << 18  # elements of some rows, that they are read once
 
 
-class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel):  # type: ignore[misc]
     r"""Features whose inner products are those of a kernel, as far as some basis rows can tell.
 
     Rows are mapped to :math:`k(x, R) K_{RR}^{-1/2}`, with R the basis: a linear model of these features is a

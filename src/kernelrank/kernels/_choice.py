@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
+from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernelrank._arrays import accepted_namespace, copied, is_foreign, place, slices, take
@@ -55,6 +56,51 @@ def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
     if callable(kernel):
         return FunctionKernel(kernel)
     raise TypeError(f"kernel must be a kernel, a function or a name, got {show(kernel)}.")
+
+
+def check_kernels(kernels: Sequence[Any]) -> list[Kernel]:
+    """Return the kernels that a list of them means; a bad one is an error before any work is done for the others."""
+    if len(kernels) == 0:
+        raise ValueError("kernel is an empty list: there must be one kernel at least to choose from.")
+    made = [make_kernel(kernel) for kernel in kernels]
+    if any(isinstance(kernel, Precomputed) for kernel in made):
+        raise ValueError(
+            'kernel="precomputed" cannot be one of several: X would be its matrix, and the rows of the others. Fit each'
+            " matrix alone, and compare scores_."
+        )
+    return made
+
+
+class HasKernel(BaseEstimator):  # type: ignore[misc]
+    """Base of estimators with a parameter `kernel` whose own parameters can be set: ``kernel__gamma``."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the kernel.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name. ``kernel__gamma`` is the `gamma` of the kernel; a kernel that is a name is replaced
+            by the object that the name means.
+
+        Returns
+        -------
+        self
+        """
+        inner = [name.partition("__")[2].partition("__")[0] for name in params if name.startswith("kernel__")]
+        if inner and hasattr(self, "kernel"):
+            kernel = params.get("kernel", self.kernel)
+            made = make_kernel(kernel) if isinstance(kernel, str) else kernel
+            for name in inner:
+                if not isinstance(made, Kernel) or name not in made.get_params(deep=False):
+                    raise ValueError(
+                        f"kernel__{name} cannot be set: kernel={kernel!r} has no parameter {name!r}. Give a kernel that"
+                        " has, as an object, for example kernel=kernelrank.kernels.Gaussian(gamma=1.0) for"
+                        " kernel__gamma."
+                    )
+            params = {**params, "kernel": made}
+        super().set_params(**params)
+        return self
 
 
 class NamedKernel(Kernel):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._rules import FLAG
+from kernelrank._warnings import warn
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 
 # A float, or an array for per_query=True. Overloads would say so at the price of every signature three times.
@@ -24,10 +24,7 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 def summarise(
     values: NDArray[np.float64], per_query: bool, lacking: str, error: type[UndefinedMetricError] = UndefinedMetricError
 ) -> Summary:
-    """Average over the queries whose value is not NaN; `lacking` says what the others have none of.
-
-    To be called by the metric itself: the warning points to the metric's caller.
-    """
+    """Average over the queries whose value is not NaN; `lacking` says what the others have none of."""
     FLAG("per_query", per_query)
     if per_query:
         return values
@@ -36,9 +33,8 @@ def summarise(
         where = " in any query" if len(values) > 1 else ""
         raise error(f"The metric is not defined: there is no {lacking}{where}.")
     if undefined.any():
-        warnings.warn(
+        warn(
             f"{undefined.sum()} of {len(values)} queries have no {lacking} and are left out of the mean.",
             UndefinedQueryWarning,
-            stacklevel=3,
         )
     return float(np.mean(values[~undefined]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
 from kernelrank._rules import NONE, choice
+from kernelrank._warnings import warn
 from kernelrank.exceptions import PooledEstimateWarning
 from kernelrank.metrics._influence import check_confidence, influences, variance
 from kernelrank.metrics._influence import interval as interval_of
@@ -95,14 +95,13 @@ class Certainty:
         """Make the estimate, and say what it was made of; folds may be given."""
         self._check(method, sample)
         if method.strategy == "pooled":
-            warnings.warn(
+            warn(
                 "Pooling compares scores of different models, and is pessimistic: the less there is to be learnt, and"
                 " the fewer rows there are, the more. Leave-pair-out is not.",
                 PooledEstimateWarning,
-                stacklevel=3,
             )
         folds = method.folds(sample) if folds is None else folds
-        warn_of_identical_rows(sample.X, held_out_together(folds, sample.groups, sample.n_rows), stacklevel=3)
+        warn_of_identical_rows(sample.X, held_out_together(folds, sample.groups, sample.n_rows))
         settled = method.settle(estimator, sample)
         counted = method.count(settled, sample, folds)
         if counted.values is None:

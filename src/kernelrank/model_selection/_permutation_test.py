@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from sklearn.utils import check_random_state
 from kernelrank._arrays import to_host
 from kernelrank._rules import COUNT
 from kernelrank._validation import encode_queries
+from kernelrank._warnings import warn
 from kernelrank.exceptions import FewPermutationsWarning
 from kernelrank.metrics import concordance_index
 from kernelrank.model_selection._held_out import has_closed_forms
@@ -155,16 +155,15 @@ def permutation_test(
     exchanges = Exchanges(sample.utilities, sample.queries, blocks)
     exact = exchanges.n_distinct <= n_permutations
     if exchanges.n_distinct < _FEW:
-        warnings.warn(
+        warn(
             f"There are only {exchanges.n_distinct} ways to exchange y between {exchanges.what}: no p-value can be less"
             f" than {1 / exchanges.n_distinct:.2g}.",
             FewPermutationsWarning,
-            stacklevel=2,
         )
     orders = list(exchanges.every()) if exact else [exchanges.draw(rng) for _ in range(n_permutations)]
     method.require_rows(sample)
     together = held_out_together(method.folds(sample), sample.groups, sample.n_rows)
-    warn_of_identical_rows(sample.X, together, stacklevel=2)
+    warn_of_identical_rows(sample.X, together)
     found, n_fits = _estimates(method, estimator, sample, [np.arange(sample.n_rows), *orders])
     statistic, permuted = float(found[0]), found[1:]
     as_large = int(np.count_nonzero(permuted >= statistic - _ROUNDING))

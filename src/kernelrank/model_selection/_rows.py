@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,6 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 from kernelrank._arrays import to_host
 from kernelrank._rules import ESTIMATOR, FLAG, show
 from kernelrank._validation import as_array, check_vector, count_rows, encode_queries, separate_qid
+from kernelrank._warnings import warn
 from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
 from kernelrank.pairs import members
 
@@ -201,7 +201,7 @@ def held_out_together(folds: list[Rows], groups: Codes | None, n_rows: int) -> N
     return numbers
 
 
-def warn_of_identical_rows(X: Any, together: NDArray[np.integer], stacklevel: int) -> None:
+def warn_of_identical_rows(X: Any, together: NDArray[np.integer]) -> None:
     """Warn if rows are the same, but not held out together."""
     codes = _identical(X)
     if codes is None:
@@ -211,11 +211,10 @@ def warn_of_identical_rows(X: Any, together: NDArray[np.integer], stacklevel: in
     torn = np.flatnonzero(np.bincount(pairs) > 1)
     if len(torn):
         count = int(np.isin(codes, torn).sum())
-        warnings.warn(
+        warn(
             f"{count} rows have an identical row that a model is trained on when they are held out: what it has learnt"
             " by heart looks like skill. Pass groups that keep them together, or drop one of each.",
             IdenticalRowsWarning,
-            stacklevel=stacklevel + 1,
         )
 
 
