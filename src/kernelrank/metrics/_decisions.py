@@ -11,6 +11,7 @@ from sklearn.utils import check_scalar
 
 from kernelrank._validation import check_vector, check_weights, scale_weights
 from kernelrank.exceptions import UndefinedMetricError
+from kernelrank.pairs._sorting import sort_falling
 
 Floats = NDArray[np.float64]
 _LARGEST_BETA = 1e100  # its square is a number; the F-score has become the recall long before
@@ -198,7 +199,7 @@ def threshold_at_rate(y_score: ArrayLike, rate: float, *, sample_weight: ArrayLi
 class _Cuts(NamedTuple):
     """Where the rows, sorted by falling score, can be cut in two."""
 
-    order: NDArray[np.intp]
+    order: NDArray[np.int64]
     sizes: NDArray[np.intp]  # rows above each cut, from none to all
     thresholds: Floats
 
@@ -208,7 +209,7 @@ class _Cuts(NamedTuple):
 
 
 def _make_cuts(scores: Floats) -> _Cuts:
-    order = np.argsort(-scores)
+    order = sort_falling(scores)
     falling = scores[order]
     inside = np.flatnonzero(falling[1:] < falling[:-1]) + 1
     over, under = falling[inside - 1], falling[inside]

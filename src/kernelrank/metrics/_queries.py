@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 
 # A float, or an array for per_query=True. Overloads would say so at the price of every signature three times.
 Summary = Any
+Undefined = Literal["skip", 0, 1]
+COUNT_AS_ZERO = " Pass undefined=0 to count them as 0, as trec_eval and LETOR do."
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
@@ -20,23 +23,41 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
         return np.asarray(part / whole, dtype=np.float64)
 
 
-def summarise(
-    values: NDArray[np.float64], per_query: bool, lacking: str, error: type[UndefinedMetricError] = UndefinedMetricError
-) -> Summary:
-    """Average over the queries whose value is not NaN; `lacking` says what the others have none of.
+def is_number(value: Any) -> bool:
+    """Tell whether a parameter is a number, which True and NaN are not."""
+    return isinstance(value, Real) and not isinstance(value, bool) and not np.isnan(float(value))
 
-    To be called by the metric itself: the warning points to the metric's caller.
+
+def check_undefined(undefined: Any) -> None:
+    """Refuse whatever cannot stand for a query without a value."""
+    if not (is_number(undefined) and undefined in (0, 1)) and not (isinstance(undefined, str) and undefined == "skip"):
+        raise ValueError(f'undefined must be "skip", 0 or 1, got {undefined!r}.')
+
+
+def summarise(
+    values: NDArray[np.float64],
+    per_query: bool,
+    undefined: Undefined,
+    lacking: str,
+    error: type[UndefinedMetricError] = UndefinedMetricError,
+    remedy: str = "",
+) -> Summary:
+    """Average over queries, of which those without a value are NaN; `lacking` says what these have none of.
+
+    `remedy` is added to the warning. To be called by the metric itself: the warning points to the metric's caller.
     """
+    missing = np.isnan(values)
+    if undefined != "skip":
+        values, missing = np.where(missing, float(undefined), values), np.zeros(len(values), dtype=bool)
     if per_query:
         return values
-    undefined = np.isnan(values)
-    if undefined.all():
+    if missing.all():
         where = " in any query" if len(values) > 1 else ""
         raise error(f"The metric is not defined: there is no {lacking}{where}.")
-    if undefined.any():
+    if missing.any():
         warnings.warn(
-            f"{undefined.sum()} of {len(values)} queries have no {lacking} and are left out of the mean.",
+            f"{missing.sum()} of {len(values)} queries have no {lacking} and are left out of the mean.{remedy}",
             UndefinedQueryWarning,
             stacklevel=3,
         )
-    return float(np.mean(values[~undefined]))
+    return float(np.mean(values[~missing]))
