@@ -79,7 +79,7 @@ def evaluate(args: argparse.Namespace) -> int:
     data = read_data(args, model, features=model is not None)
     y = data.utilities()
     scores = read_scores(args.scores, data.n_rows) if model is None else score_rows(model, data.X)
-    chosen = choose_metrics(args.metric, y)
+    chosen = choose_metrics(args.metric, y, args.undefined)
     values = {metric.name: metric.per_query(y, scores, data.qid, data.weight) for metric in chosen}
     result: dict[str, Any] = {**_describe(data), "metrics": {name: _summary(each) for name, each in values.items()}}
     if args.per_query:
@@ -91,11 +91,12 @@ def evaluate(args: argparse.Namespace) -> int:
         print_json(result)
         return 0
     print_table(("metric", "mean", "std error", "queries"), [(n, *s.values()) for n, s in result["metrics"].items()])
+    if any(np.isnan(each).any() for each in values.values()):
+        print("\nMeans are over the queries that a metric is defined for; --undefined 0 counts the others as 0.")
     if args.per_query:
         print()
-        print_table(
-            ("qid", *values), [(str(id), *others) for id, *others in (row.values() for row in result["per_query"])]
-        )
+        lines = [(str(qid), *others) for qid, *others in map(dict.values, result["per_query"])]  # an id is no quantity
+        print_table(("qid", *values), lines)
     return 0
 
 
@@ -111,8 +112,8 @@ def cv(args: argparse.Namespace) -> int:
     if kind is RankRLSCV and data.weight is not None:
         raise ValueError("--weight is for --method ranksvm: the cross-validation of rankrls knows no weights.")
     y = data.utilities()
-    select = name_choice(args.select, y)
-    scores = _FoldScores(select, choose_metrics(args.metric, y), alphas_first=kind is RankRLSCV)
+    select = name_choice(args.select, y, args.undefined)
+    scores = _FoldScores(select, choose_metrics(args.metric, y, args.undefined), alphas_first=kind is RankRLSCV)
     model = kind(alphas, cv=args.folds, scoring=scores, random_state=args.seed, **options)
     with FoldProgress(shown=not args.quiet) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVMCV):
@@ -120,7 +121,7 @@ def cv(args: argparse.Namespace) -> int:
             model.set_params(verbose=0)
         else:
             model.fit(data.X, y, qid=data.qid)
-    model.set_params(scoring=args.select)
+    model.set_params(scoring=select.scoring)
     if args.output is not None:
         _save(model, data, args)
     best = int(np.flatnonzero(model.alphas_ == model.alpha_)[0])
@@ -135,7 +136,7 @@ def cv(args: argparse.Namespace) -> int:
         "path": [
             {"alpha": float(alpha), **_spread(row)} for alpha, row in zip(model.alphas_, model.scores_, strict=True)
         ],
-        "metrics": {name: {**_spread(row), "folds": row.tolist()} for name, row in per_fold.items()},
+        "metrics": {name: _summarise_folds(*each.T) for name, each in per_fold.items()},
         "objective": getattr(model, "objective_", None),
         "gap": getattr(model, "gap_", None),
         "converged": convergence.reached,
@@ -182,20 +183,20 @@ class _FoldScores:
 
     def __init__(self, select: Metric, others: list[Metric], *, alphas_first: bool) -> None:
         self._select, self._others, self._alphas_first = select, others, alphas_first
-        self._noted: dict[str, list[float]] = {metric.name: [] for metric in others}
+        self._noted: dict[str, list[tuple[float, int]]] = {metric.name: [] for metric in others}
 
     def __call__(
         self, y_true: Vector, y_score: Vector, *, qid: Any = None, sample_weight: Vector | None = None
     ) -> float:
         for metric in self._others:
-            self._noted[metric.name].append(metric(y_true, y_score, qid, sample_weight))
-        return self._select(y_true, y_score, qid, sample_weight)
+            self._noted[metric.name].append(metric.mean(y_true, y_score, qid, sample_weight))
+        return self._select.mean(y_true, y_score, qid, sample_weight)[0]
 
     def at(self, alpha: int, shape: tuple[int, int]) -> dict[str, Vector]:
-        """Values on each fold for one of the alphas; `shape` is (n_alphas, n_folds)."""
+        """Return the mean and the number of queries on each fold for one alpha; `shape` is (n_alphas, n_folds)."""
         if self._alphas_first:
-            return {name: np.reshape(values, shape)[alpha] for name, values in self._noted.items()}
-        return {name: np.reshape(values, shape[::-1])[:, alpha] for name, values in self._noted.items()}
+            return {name: np.reshape(values, (*shape, 2))[alpha] for name, values in self._noted.items()}
+        return {name: np.reshape(values, (*shape[::-1], 2))[:, alpha] for name, values in self._noted.items()}
 
 
 class _Convergence:
@@ -266,6 +267,11 @@ def _spread(values: Vector) -> dict[str, float]:
     }
 
 
+def _summarise_folds(values: Vector, n_queries: Vector) -> dict[str, Any]:
+    """Return mean and standard deviation of the folds, and how many queries they are of."""
+    return {**_spread(values), "n_queries": int(n_queries.sum()), "folds": values.tolist()}
+
+
 def _summary(values: Vector) -> dict[str, Any]:
     """Mean over the queries where a metric is defined, and its standard error."""
     known = values[~np.isnan(values)]
@@ -283,7 +289,9 @@ def _print_choice(result: dict[str, Any]) -> None:
         told = ("kernel", "gamma", "degree", "coef0", "n_basis")
         print("\n" + ", ".join(f"{name.replace('_', ' ')} {show(result[name])}" for name in told if name in result))
     print(f"\nalpha {result['alpha']:.4g}, on each of {result['n_folds']} folds by the model of the others:\n")
-    print_table(("metric", "mean", "std"), [(name, s["mean"], s["std"]) for name, s in result["metrics"].items()])
+    counted = "folds" if result["n_queries"] is None else "queries"  # all rows of a fold are one query
+    found = [(name, s["mean"], s["std"], s["n_queries"]) for name, s in result["metrics"].items()]
+    print_table(("metric", "mean", "std", counted), found)
     print("\nalpha was chosen on the same folds: expect a little less on new data.")
     if result["model"] is not None:
         print(f"model for all rows: {result['model']}")
