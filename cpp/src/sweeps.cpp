@@ -136,15 +136,23 @@ class Sweep {
     return Up ? q_.violated(row(of), row(other)) : q_.violated(row(other), row(of));
   }
 
-  // Asked for each row that enters: where scores have a gap, the window takes in many rows at one step.
-  bool stops() {
-    if (--rows_to_poll_ != 0) return false;
-    rows_to_poll_ = rows_a_poll_;
-    return member_.stop();
+  // Calls enter(row) for what comes into the window of a step. That may be most of the rows, where scores have a gap:
+  // if a row takes long, it looks at the cancellation flag in between.
+  template <class Enter>
+  void take_in(std::size_t step, Enter&& enter) {
+    if (rows_a_poll_ == Member::kBlock) {
+      for (; edge_ < q_.n && in_window(step, edge_); ++edge_) enter(row(edge_));
+      return;
+    }
+    std::size_t end = 0;
+    do {
+      end = std::min(q_.n, edge_ + rows_a_poll_);
+      for (; edge_ < end && in_window(step, edge_); ++edge_) enter(row(edge_));
+    } while (edge_ == end && end < q_.n && !member_.stop());
   }
 
   void advance_one(std::size_t step) {
-    for (; edge_ < q_.n && in_window(step, edge_) && !stops(); ++edge_) tally_.insert(q_, row(edge_));
+    take_in(step, [&](std::size_t j) { tally_.insert(q_, j); });
     out_.write(row(step), tally_.count(q_, row(step)));
   }
 
@@ -159,8 +167,7 @@ class Sweep {
       bound[r] = Up ? q_.level_end(i) : q_.level_begin(i);
       sums[r] = tally_.count(q_, i);
     }
-    for (; edge_ < q_.n && in_window(from + kTogether - 1, edge_) && !stops(); ++edge_) {
-      const std::size_t j = row(edge_);
+    take_in(from + kTogether - 1, [&](std::size_t j) {
       const double score = Up ? q_.score(j) : q_.score(j) + q_.margin;
       const std::uint32_t key = q_.key(j);
       const Count value = value_of<Count>(q_, j);
@@ -170,7 +177,7 @@ class Sweep {
         sums[r] += counts ? value : Count{0};
       }
       tally_.insert(q_, j);
-    }
+    });
     for (std::size_t r = 0; r < kTogether; ++r) out_.write(row(from + r), sums[r]);
   }
 
@@ -179,7 +186,6 @@ class Sweep {
   Output<Count> out_;
   Member& member_;
   const std::size_t rows_a_poll_ = rows_between_polls(Tally::cost(q_));
-  std::size_t rows_to_poll_ = rows_a_poll_;
   std::size_t edge_ = 0;  // steps whose rows are in the window
 };
 
