@@ -75,7 +75,7 @@ def test_a_red_black_tree_is_cut_short(clusters):
     interrupted(lambda: pairs.count(scores, method="rbtree"))
     print("works" if pairs.count_totals(y, margin=0.0).sum() == 0 else "broken")
     """
-    assert seconds_to_return(script, delay=3.0) < 1
+    assert seconds_to_return(script, delay=1.5) < 1
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
