@@ -65,6 +65,19 @@ def test_a_million_levels_are_cut_short():
     assert seconds_to_return(script) < 1
 
 
+@pytest.mark.parametrize("clusters", [1, 2])
+def test_a_red_black_tree_is_cut_short(clusters):
+    """A row takes microseconds. With two clusters, half of them enter the window at one step."""
+    script = f"""
+    y = rng.normal(size=2_000_000)
+    scores = rng.random(2_000_000) + 10.0 * rng.integers({clusters}, size=2_000_000)
+    pairs = UtilityPairs(y)
+    interrupted(lambda: pairs.count(scores, method="rbtree"))
+    print("works" if pairs.count_totals(y, margin=0.0).sum() == 0 else "broken")
+    """
+    assert seconds_to_return(script, delay=1.5) < 1
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_fit_is_cut_short_and_can_be_repeated(sparse, loss):
@@ -134,4 +147,38 @@ def test_ten_million_rows(n_jobs):
     print("works" if pairs.count_totals(y, margin=0.0).sum() == 0 else "broken")
     """
     for delay in np.linspace(0.3, 4, 6):
+        assert seconds_to_return(script, delay) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "call",
+    [
+        "concordance_index(y, scores, qid=qid)",
+        "concordance_index(scores, y, sample_weight=weights)",
+        "kendall_tau(y, scores)",
+        "auc_interval(y > 2, scores)",
+        "ndcg(y, scores)",
+        "ndcg(y, scores, qid=qid, k='mean', convention='letor')",
+        "ndcg(y, y, qid=qid, ties=0)",
+        "average_precision(y, scores, qid=qid)",
+        "precision_at(y, scores, qid=qid, k=10)",
+        "reciprocal_rank(y, scores)",
+        "err(y, scores, qid=qid)",
+        "best_f_score(y > 2, scores)",
+        "threshold_at_rate(scores, 0.3)",
+        "compare_scores(y, [scores, y])",
+        "pair_accuracy(pairs, scores)",
+    ],
+)
+def test_metrics_of_ten_million_rows(call):
+    script = f"""
+    from kernelrank import metrics
+    y, scores = rng.integers(0, 5, 10_000_000).astype(float), rng.normal(size=10_000_000)
+    qid, weights = rng.integers(0, 100_000, 10_000_000), rng.random(10_000_000)
+    pairs = rng.permutation(10_000_000).reshape(-1, 2)
+    interrupted(lambda: metrics.{call})
+    print("works" if metrics.ndcg([1, 0], [2, 1]) == 1.0 else "broken")
+    """
+    for delay in (0.5, 1.1, 1.7):
         assert seconds_to_return(script, delay) < 1

@@ -18,6 +18,8 @@ class Ranking:
         weights: _Floats | None,
         n_threads: int,
     ) -> None: ...
+    def order(self, out: NDArray[np.int64]) -> None:
+        """Write the rows sorted by query and rising utility, ties in the order of the rows."""
     # Results are int64 for a ranking without weights, float64 for one with.
     def pair_totals(self, out: NDArray[Any]) -> None:
         """Write the comparable pairs of each query, or their weight."""

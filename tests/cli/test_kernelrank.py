@@ -96,6 +96,83 @@ def test_evaluate_shows_queries_and_takes_scores_from_anywhere(shell, held_out, 
     assert "q14" in text
 
 
+@pytest.fixture
+def sparse_grades(tmp_path, rng):
+    """Twelve queries with ids of five digits, of which a third have nothing relevant; scores beside them."""
+    qid, x = np.repeat(np.arange(18_210, 18_222), 8), rng.normal(size=96)
+    y = np.where(qid % 3 == 0, 0, (x + rng.normal(size=96) > 0.5).astype(int))
+    y[::8] = (qid[::8] % 3 > 0).astype(int)
+    data, scores = tmp_path / "grades.txt", tmp_path / "scores.txt"
+    data.write_text("".join(f"{g} qid:{q} 1:{v!r}\n" for g, q, v in zip(y, qid, x.tolist(), strict=True)))
+    np.savetxt(scores, x)
+    return data, scores, (y, x, qid)
+
+
+def table_of(text, heading="metric"):
+    """Lines of a printed table by their first word."""
+    lines = [line.split() for line in text.split("\n\n")[0 if text.startswith(heading) else -1].splitlines()]
+    return {line[0]: line[1:] for line in lines}
+
+
+@pytest.mark.parametrize("undefined", [None, "skip", 0, 1])
+def test_evaluate_counts_undefined_queries_as_it_is_told(shell, sparse_grades, undefined):
+    data, scores, rows = sparse_grades
+    y, x, qid = rows
+    told = [] if undefined is None else ["--undefined", undefined]
+    names = ("map", "mrr", "ndcg@3", "concordance", "ndcg@3:convention=letor", "ndcg@mean:gain=linear:undefined=1")
+    call = ["evaluate", data, "-s", scores, *(part for name in names for part in ("--metric", name)), *told]
+    given = {} if undefined is None else {"undefined": undefined}
+    expected = {
+        "map": metrics.average_precision(y, x, qid=qid, per_query=True, **given),
+        "mrr": metrics.reciprocal_rank(y, x, qid=qid, per_query=True, **given),
+        "ndcg@3": metrics.ndcg(y, x, qid=qid, k=3, per_query=True, **given),
+        "concordance": metrics.concordance_index(y, x, qid=qid, per_query=True, **given),
+        "ndcg@3:convention=letor": metrics.ndcg(y, x, qid=qid, k=3, convention="letor", per_query=True),
+        "ndcg@mean:gain=linear:undefined=1": metrics.ndcg(
+            y, x, qid=qid, k="mean", gain="linear", undefined=1, per_query=True
+        ),
+    }
+    found = shell(*call, "--json").json["metrics"]
+    assert list(found) == list(names)
+    for name, values in expected.items():
+        assert found[name]["mean"] == pytest.approx(np.nanmean(values), rel=1e-12), name
+        assert found[name]["n_queries"] == np.sum(~np.isnan(values)), name
+    text = shell(*call).out
+    table = table_of(text)
+    assert {name: int(table[name][-1]) for name in names} == {name: found[name]["n_queries"] for name in names}
+    assert ("--undefined 0" in text) == (undefined in (None, "skip"))
+
+
+def test_cv_says_how_many_queries_a_mean_is_over(shell, sparse_grades, tmp_path):
+    data, _, _ = sparse_grades
+    call = ("cv", data, "--alphas", "2", "--folds", 3, "--metric", "map", "--metric", "mrr", "-o", tmp_path / "m")
+    assert {name: line[-1] for name, line in table_of(shell(*call).out.split(":\n\n")[1]).items()} == {
+        "metric": "queries",
+        "map": "8",
+        "mrr": "12",
+    }
+    result = shell(*call, "--select", "ndcg@3", "--undefined", "0", "--json").json
+    assert {name: each["n_queries"] for name, each in result["metrics"].items()} == {"map": 12, "mrr": 12}
+    model = load_model(tmp_path / "m")
+    assert model.scoring == "ndcg@3:undefined=0"
+    rows = load_svmlight(data)
+    np.testing.assert_array_equal(model.scores_, clone(model).fit(rows.X, rows.y, qid=rows.qid).scores_)
+
+
+def test_cv_without_queries_says_how_many_folds(shell, tmp_path, rng):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"{a},{a}\n" for a in rng.normal(size=30)))
+    out = shell("cv", path, "--target", "y", "--alphas", "2", "--folds", 3, "--metric", "concordance").out
+    assert table_of(out.split(":\n\n")[1])["metric"] == ["mean", "std", "folds"]
+    assert table_of(out.split(":\n\n")[1])["concordance"][-1] == "3"
+
+
+def test_ids_of_queries_are_shown_as_they_are(shell, sparse_grades):
+    data, scores, _ = sparse_grades
+    out = shell("evaluate", data, "-s", scores, "--metric", "mrr", "--per-query").out
+    assert list(table_of(out, heading="qid"))[1:] == [str(each) for each in range(18_210, 18_222)]
+
+
 def test_metrics_of_grades_are_left_out_for_measurements(shell, tmp_path, rng):
     path = tmp_path / "prices.txt"
     path.write_text("".join(f"{y} 1:{y}\n" for y in rng.normal(size=9) * 100))
@@ -548,7 +625,14 @@ class TestMistakes:
 
     @pytest.mark.parametrize(
         ("metric", "word"),
-        [("recall", "recall"), ("auc@3", "auc"), ("precision", "precision@10"), ("ndcg@x", "ndcg@10")],
+        [
+            ("recall", "recall"),
+            ("auc@3", "auc"),
+            ("precision", "precision@10"),
+            ("ndcg@x", "ndcg@10"),
+            ("ndcg@3:gain=cubic", "gain must be"),
+            ("ndcg@3:depth=2", "one of the options gain"),
+        ],
     )
     def test_of_metrics(self, shell, train, tmp_path, metric, word):
         (tmp_path / "s").write_text("0\n" * len(train.y))

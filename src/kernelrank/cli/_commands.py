@@ -80,7 +80,7 @@ def evaluate(args: argparse.Namespace) -> int:
     data = read_data(args, model, features=model is not None)
     y = data.utilities()
     scores = read_scores(args.scores, data.n_rows) if model is None else score_rows(model, data.X)
-    chosen = choose_metrics(args.metric, y)
+    chosen = choose_metrics(args.metric, y, args.undefined)
     values = {metric.name: metric.per_query(y, scores, data.qid, data.weight) for metric in chosen}
     result: dict[str, Any] = {**_describe(data), "metrics": {name: _summary(each) for name, each in values.items()}}
     if args.per_query:
@@ -92,11 +92,12 @@ def evaluate(args: argparse.Namespace) -> int:
         print_json(result)
         return 0
     print_table(("metric", "mean", "std error", "queries"), [(n, *s.values()) for n, s in result["metrics"].items()])
+    if any(np.isnan(each).any() for each in values.values()):
+        print("\nMeans are over the queries that a metric is defined for; --undefined 0 counts the others as 0.")
     if args.per_query:
         print()
-        print_table(
-            ("qid", *values), [(str(id), *others) for id, *others in (row.values() for row in result["per_query"])]
-        )
+        lines = [(str(qid), *others) for qid, *others in map(dict.values, result["per_query"])]  # an id is no quantity
+        print_table(("qid", *values), lines)
     return 0
 
 
@@ -112,8 +113,8 @@ def cv(args: argparse.Namespace) -> int:
     if kind is RankRLSCV and data.weight is not None:
         raise ValueError("--weight is for --method ranksvm: the cross-validation of rankrls knows no weights.")
     y = data.utilities()
-    select = name_choice(args.select, y)
-    scores = _FoldScores(select, choose_metrics(args.metric, y))
+    select = name_choice(args.select, y, args.undefined)
+    scores = _FoldScores(select, choose_metrics(args.metric, y, args.undefined))
     model = kind(alphas, cv=args.folds, scoring=scores, random_state=args.seed, **options)
     with FoldProgress(shown=not args.quiet) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVMCV):
@@ -121,7 +122,7 @@ def cv(args: argparse.Namespace) -> int:
             model.set_params(verbose=0)
         else:
             model.fit(data.X, y, qid=data.qid)
-    model.set_params(scoring=args.select)
+    model.set_params(scoring=select.scoring)
     if args.output is not None:
         _save(model, data, args)
     per_fold = scores.at(model)
@@ -137,7 +138,7 @@ def cv(args: argparse.Namespace) -> int:
         "path": [
             {"alpha": float(alpha), **_spread(row)} for alpha, row in zip(model.alphas_, model.scores_, strict=True)
         ],
-        "metrics": {name: {**_spread(row), "folds": row.tolist()} for name, row in per_fold.items()},
+        "metrics": {name: _summarise_folds(*each.T) for name, each in per_fold.items()},
         "objective": getattr(model, "objective_", None),
         "gap": getattr(model, "gap_", None),
         "converged": convergence.reached,
@@ -181,7 +182,7 @@ class _FoldScores:
 
     def __init__(self, select: Metric, others: list[Metric]) -> None:
         self._select, self._others = select, others
-        self._noted: dict[str, dict[Any, float]] = {metric.name: {} for metric in others}
+        self._noted: dict[str, dict[Any, tuple[float, int]]] = {metric.name: {} for metric in others}
 
     def locate(self, kernel: Any, alpha: float, fold: int) -> None:
         """Note what is scored next."""
@@ -191,11 +192,11 @@ class _FoldScores:
         self, y_true: Vector, y_score: Vector, *, qid: Any = None, sample_weight: Vector | None = None
     ) -> float:
         for metric in self._others:
-            self._noted[metric.name][self._place] = metric(y_true, y_score, qid, sample_weight)
-        return self._select(y_true, y_score, qid, sample_weight)
+            self._noted[metric.name][self._place] = metric.mean(y_true, y_score, qid, sample_weight)
+        return self._select.mean(y_true, y_score, qid, sample_weight)[0]
 
     def at(self, model: RankSVMCV | RankRLSCV) -> dict[str, Vector]:
-        """Return the values on each fold for the kernel and the alpha that were chosen."""
+        """Return the mean and the number of queries on each fold, for the kernel and the alpha that were chosen."""
         kernel = getattr(model, "kernel_", Linear())
         kernel = None if isinstance(kernel, Linear) else kernel
         places = [(kernel, model.alpha_, fold) for fold in range(model.scores_.shape[1])]
@@ -274,6 +275,11 @@ def _spread(values: Vector) -> dict[str, float]:
     }
 
 
+def _summarise_folds(values: Vector, n_queries: Vector) -> dict[str, Any]:
+    """Return mean and standard deviation of the folds, and how many queries they are of."""
+    return {**_spread(values), "n_queries": int(n_queries.sum()), "folds": values.tolist()}
+
+
 def _summary(values: Vector) -> dict[str, Any]:
     """Mean over the queries where a metric is defined, and its standard error."""
     known = values[~np.isnan(values)]
@@ -301,7 +307,9 @@ def _print_choice(result: dict[str, Any]) -> None:
         told = ("kernel", "gamma", "degree", "coef0", "n_basis")
         print("\n" + ", ".join(f"{name.replace('_', ' ')} {show(result[name])}" for name in told if name in result))
     print(f"\nalpha {result['alpha']:.4g}, on each of {result['n_folds']} folds by the model of the others:\n")
-    print_table(("metric", "mean", "std"), [(name, s["mean"], s["std"]) for name, s in result["metrics"].items()])
+    counted = "folds" if result["n_queries"] is None else "queries"  # all rows of a fold are one query
+    found = [(name, s["mean"], s["std"], s["n_queries"]) for name, s in result["metrics"].items()]
+    print_table(("metric", "mean", "std", counted), found)
     print("\nalpha was chosen on the same folds: expect a little less on new data.")
     if result["model"] is not None:
         print(f"model for all rows: {result['model']}")

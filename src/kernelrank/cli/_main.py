@@ -15,7 +15,9 @@ by name: .gz, .xz, .bz2; "-" is standard input), or tables: .csv, .tsv or .parqu
 _METRIC_HELP = """\
 Metrics are means over queries. concordance: share of the pairs in the right order, ties counting half; kendall:
 tau-b; map, mrr, precision@k: rows of a grade above 0 are relevant; ndcg, err: gains 2^grade - 1. With @k the
-first k rows count. Queries for which a metric is not defined are left out. Weights count in metrics of pairs."""
+first k rows count. Options follow a colon: ndcg@10:gain=linear, ndcg@10:convention=letor. Queries without a comparable
+pair or a relevant row are left out of concordance, kendall, auc, map and ndcg, and count 0 in mrr, err and precision,
+unless --undefined says otherwise; a column tells how many queries a mean is over. Weights count in metrics of pairs."""
 
 _TRAIN_EXAMPLE = """\
 example:
@@ -32,6 +34,7 @@ _EVALUATE_EXAMPLE = """\
 example:
   kernelrank evaluate test.txt -m model.kr --metric ndcg@10 --metric map
   kernelrank evaluate test.txt -s scores.txt --json
+  kernelrank evaluate test.txt -s scores.txt --metric map --undefined 0    # as trec_eval and LETOR
 """
 _CV_EXAMPLE = """\
 example:
@@ -195,9 +198,15 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric",
         action="append",
-        metavar="NAME[@K]",
+        metavar="NAME[@K][:OPTION=VALUE]",
         help="concordance, pairwise-error, kendall, auc, map, mrr, ndcg, err, precision; may be repeated"
         " (default: all that the data allow)",
+    )
+    parser.add_argument(
+        "--undefined",
+        type=lambda text: int(text) if text.isdecimal() else text,
+        choices=("skip", 0, 1),
+        help="value for queries without a comparable pair or a relevant row; skip leaves them out",
     )
 
 

@@ -224,7 +224,7 @@ def compare_scores(
         return compare_samples(tuple(vectors), wins, RowSample(rows.pairs, rows.strata), confidence)
     codes, _ = encode_queries(qid, len(truth))
     values = [concordance_index(truth, each, qid=codes, per_query=True) for each in vectors.values()]
-    summarise(values[0], False, _COMPARABLE, NoComparablePairsError)  # for its error and its warning
+    summarise(values[0], False, "skip", _COMPARABLE, NoComparablePairsError)  # for its error and its warning
     values = [each[~np.isnan(each)] for each in values]
     if len(values[0]) < 2:
         raise ValueError("A comparison takes two queries at least that have a comparable pair, there is one.")

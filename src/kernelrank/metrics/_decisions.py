@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernelrank._rules import NUMBER, POSITIVE, SHARE
 from kernelrank._validation import check_vector, check_weights, scale_weights
 from kernelrank.exceptions import UndefinedMetricError
+from kernelrank.pairs._sorting import sort_falling
 
 Floats = NDArray[np.float64]
 _LARGEST_BETA = 1e100  # its square is a number; the F-score has become the recall long before
@@ -193,7 +194,7 @@ def threshold_at_rate(y_score: ArrayLike, rate: float, *, sample_weight: ArrayLi
 class _Cuts(NamedTuple):
     """Where the rows, sorted by falling score, can be cut in two."""
 
-    order: NDArray[np.intp]
+    order: NDArray[np.int64]
     sizes: NDArray[np.intp]  # rows above each cut, from none to all
     thresholds: Floats
 
@@ -203,7 +204,7 @@ class _Cuts(NamedTuple):
 
 
 def _make_cuts(scores: Floats) -> _Cuts:
-    order = np.argsort(-scores)
+    order = sort_falling(scores)
     falling = scores[order]
     inside = np.flatnonzero(falling[1:] < falling[:-1]) + 1
     over, under = falling[inside - 1], falling[inside]
