@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from kernelrank._dense import multiply
 from kernelrank.solvers import make_products
-from kernelrank.solvers._products import multiply
 
 
 def storages(X):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.losses import Risk
 from kernelrank.solvers._oracle import Oracle, squared_norm
 
@@ -109,7 +110,7 @@ class Ray:
 
     def _point(self, t: float, risk: Risk) -> Point:
         value = risk.value + self._alpha * (self._start.square + 2 * t * self._wd + t * t * self._dd)
-        slope = float(risk.g @ self._q) + 2 * self._alpha * (self._wd + t * self._dd)
+        slope = dot(risk.g, self._q) + 2 * self._alpha * (self._wd + t * self._dd)
         return Point(t, value, slope, risk)
 
 
