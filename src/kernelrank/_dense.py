@@ -50,8 +50,8 @@ def dot(a: Vector, b: Vector) -> float:
 
 
 def inner(u: Vector, v: Vector) -> Any:
-    """Compute the inner product of v and a vector, or each row of a matrix, in one thread."""
-    return dot(u, v) if u.ndim == 1 else multiply(u, v, n_threads=1)
+    """Compute the inner product of v and a vector, or each row of a matrix, in one thread; as NumPy's numbers."""
+    return np.float64(dot(u, v)) if u.ndim == 1 else multiply(u, v, n_threads=1)
 
 
 def norm(v: Vector) -> float:

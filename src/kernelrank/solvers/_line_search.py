@@ -164,7 +164,10 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     evaluated last, so that second derivatives are at hand there. If float64 finds none that
     is lower, it is the origin.
     """
-    origin, point = ray.origin, ray.at(1.0)
+    origin = ray.origin
+    if not origin.slope < 0:  # the step is nothing but rounding
+        return ray.at(0.0)
+    point = ray.at(1.0)
     low, low_slope = 0.0, origin.slope
     high, high_slope = np.inf, np.inf
     for _ in range(_MOST_SMOOTH_EVALUATIONS):
