@@ -74,6 +74,21 @@ def copied(x: Array) -> Array:
     return array_namespace(x).asarray(x, copy=True) if is_foreign(x) else x.copy()
 
 
+def canonical(X: Any) -> Any:
+    """Return a CSR or CSC matrix with sorted indices, each of them once, and no stored zeros; a copy if it has others.
+
+    Products add up the stored elements of a row in their order: of equal rows it must be the same.
+    """
+    stored = X.indptr[-1]  # the arrays may be longer
+    if X.has_canonical_format and np.count_nonzero(X.data[:stored]) == stored:
+        return X
+    # SciPy notes its findings in the matrix, and sorts in place.
+    X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
 def take(x: Array, numbers: Codes, axis: int = 0) -> Array:
     """Copy rows, or other parts of an array, which may be sparse; NumPy's numbers tell which."""
     if is_foreign(x):

@@ -108,6 +108,36 @@ def count_held_out(
 ) -> None:
     """Add the pairs with different targets, and twice those in the right order, ties once."""
 
+# Dense matrices may have any strides of whole elements, and hold float32 or float64.
+def multiply_rows(
+    matrix: NDArray[Any],
+    w: _Floats,
+    out: _Floats,
+    n_threads: int,
+    shift: _Floats | None = None,
+    origins: NDArray[np.int32] | None = None,
+    drifts: NDArray[np.uint8] | None = None,
+) -> None:
+    """Write out[i] = (row i - shift) . w; where a column drifts, the row `origins[i]` is subtracted instead."""
+
+def multiply_columns(
+    matrix: NDArray[Any],
+    g: _Floats,
+    out: _Floats,
+    n_threads: int,
+    shift: _Floats | None = None,
+    origins: NDArray[np.int32] | None = None,
+    drifts: NDArray[np.uint8] | None = None,
+    squared: bool = False,
+) -> None:
+    """Write out[k] = (column k - shift) . g, or with the squares of the elements."""
+
+def multiply_matrices(left: NDArray[Any], right: _Floats, out: _Floats, n_threads: int) -> None:
+    """Write out = left times right."""
+
+def inner_product(a: _Floats, b: _Floats) -> float:
+    """Return a . b."""
+
 def gather_product(
     starts: NDArray[Any],
     indices: NDArray[Any],

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d, validation
 
-from kernelrank._arrays import accepted_namespace, is_foreign, place, to_host
+from kernelrank._arrays import accepted_namespace, canonical, is_foreign, place, to_host
 from kernelrank._columns import as_frame, explain_dates, explain_missing, explain_text, query_columns
 from kernelrank._warnings import warn
 from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError, QueryColumnWarning
@@ -252,14 +252,14 @@ def warn_of_missing_queries(estimator: Any) -> None:
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool = False) -> Any:
-    """Return X as a finite float32 or float64 matrix, dense or CSR/CSC; record or check its columns.
+    """Return X as a finite float32 or float64 matrix, dense or canonical CSR/CSC; record or check its columns.
 
     It is NumPy's, unless scikit-learn dispatches array libraries and `any_namespace` says that the estimator does so,
     too.
     """
     X = X if any_namespace else to_host(X)
     xp = accepted_namespace(X)
-    return _check(
+    found = _check(
         partial(validation.validate_data, estimator, reset=reset),
         X,
         type(estimator).__name__,
@@ -268,6 +268,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool =
         order=None,
         accept_large_sparse=True,
     )
+    return canonical(found) if sp.issparse(found) else found
 
 
 def check_matrix(X: Any, user: str, **options: Any) -> Any:

@@ -132,3 +132,16 @@ def test_the_origin_keeps_what_was_evaluated_there(rng):
     start = Iterate(np.zeros(3), np.zeros(20), oracle.risk(np.zeros(20))._replace(g=np.empty(0)), 0.0)
     ray = Ray(oracle, 0.1, start, np.ones(3), X.sum(axis=1), slope=-1.0)
     assert ray.move(ray.at(0.0)).risk.g.shape == (20,)
+
+
+class Flat:
+    """A ray without a slope that is higher everywhere but at its origin, as rounding may make it."""
+
+    origin = Point(0.0, 0.0, 0.0, None)
+
+    def at(self, t):
+        return Point(t, float(t > 0), 0.0, None)
+
+
+def test_a_step_that_is_rounding_leads_nowhere():
+    assert search_smooth(Flat()).t == 0.0

@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._dense import multiply
 from kernelrank._memory import require_memory
 from kernelrank._validation import encode_queries, separate_qid
 from kernelrank._warnings import warn
@@ -80,7 +81,7 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         raise NotImplementedError
 
     def _evaluate(self, X: Any) -> Array:
-        return np.asarray(X @ (self.coef_ if self._single else self.coef_.T)) + self.intercept_
+        return np.asarray(multiply(X, self.coef_ if self._single else self.coef_.T)) + self.intercept_
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -16,6 +16,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge, place, take, to_host
+from kernelrank._dense import multiply
 from kernelrank._memory import available_memory, require_memory
 from kernelrank._rules import POSITIVE, POSITIVE_NUMBERS
 from kernelrank._validation import (
@@ -305,7 +306,7 @@ class LeastSquaresEstimator(Predictor):
         weights = self.coef_ if linear else self.dual_coef_
         require_place(self, X, weights, [name for name in ("predict", "decision_function") if hasattr(self, name)])
         if linear:
-            return in_double(X) @ (weights if self._single else weights.T) + self.intercept_
+            return multiply(X, weights if self._single else weights.T) + self.intercept_
         return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), weights) + self.intercept_
 
     def path(self, alphas: ArrayLike) -> Array:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import check_features, check_weights, scale_weights, separate_qid
 from kernelrank._warnings import warn
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
@@ -164,8 +163,7 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         oracle = LinearOracle(representation.products, _OfSomeRows(loss, weighty))
         tol = self.tol * oracle.risk(np.zeros(X.shape[0])).value
         report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
-        with single_threaded_blas:
-            result = Bundle(oracle).minimize(self.alpha, tol=tol, max_iter=self.max_iter, report=report)
+        result = Bundle(oracle).minimize(self.alpha, tol=tol, max_iter=self.max_iter, report=report)
         solution = representation.attributes(X, result.w)
         self._store(result, noted, solution, classes_=classes, history_=result.history)
         self.thresholds_ = loss.thresholds(self._evaluate(X)[weighty])

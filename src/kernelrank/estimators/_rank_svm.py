@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
@@ -237,17 +236,16 @@ class RankSVM(SupportRanker):
     ) -> Self:
         require_linear_if_positive(self)
         representation = self._represent(X, queries)
-        with single_threaded_blas:
-            solver = make_solver(
-                representation.products,
-                pairs,
-                loss=self.loss,
-                query_weighting=self.query_weighting,
-                positive=self.positive,
-                start=self._last_solution(X.shape[1]) if representation.kernel is None else None,
-            )
-            report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
-            result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
+        solver = make_solver(
+            representation.products,
+            pairs,
+            loss=self.loss,
+            query_weighting=self.query_weighting,
+            positive=self.positive,
+            start=self._last_solution(X.shape[1]) if representation.kernel is None else None,
+        )
+        report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
+        result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         self._store(
             result,
             noted,

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from kernelrank._threads import single_threaded_blas
 from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._alphas import warn_at_end
@@ -280,13 +279,12 @@ class RankSVMCV(SupportRanker):
         candidate, kernel_scores = self._best_kernel(X, search)
         rows, means, pairs = candidate.representation, candidate.means, task.pairs()
         best, coef_path, gaps = int(np.argmax(means)), [], []
-        with single_threaded_blas:
-            for k, result in enumerate(search.train(candidate, pairs)):
-                coef_path.append(rows.coefficients(result.w))
-                gaps.append(result.gap)
-                if k == best:
-                    chosen = result
-            limit = search.largest(rows) if best == 0 else np.inf
+        for k, result in enumerate(search.train(candidate, pairs)):
+            coef_path.append(rows.coefficients(result.w))
+            gaps.append(result.gap)
+            if k == best:
+                chosen = result
+        limit = search.largest(rows) if best == 0 else np.inf
         self.__dict__.pop("kernel_scores_", None)  # of an earlier fit
         self._store(
             chosen,
@@ -312,8 +310,7 @@ class RankSVMCV(SupportRanker):
         """Return the kernel whose best alpha has the greatest mean score, and these scores if there are several."""
         if not isinstance(self.kernel, list | tuple):
             rows = self._represent(X, search.task.queries)
-            with single_threaded_blas:
-                return search.search(rows, others=0), None
+            return search.search(rows, others=0), None
         kernels, best, found = check_kernels(self.kernel), None, list[float]()
         seed = self.random_state  # the same for all
         if not isinstance(seed, Integral):
@@ -324,8 +321,7 @@ class RankSVMCV(SupportRanker):
                 rows = self._represent(
                     X, search.task.queries, {"kernel": kernel, "n_basis": n_basis, "random_state": seed}
                 )
-                with single_threaded_blas:
-                    candidate = search.search(rows, others=len(kernels) - number - 1)
+                candidate = search.search(rows, others=len(kernels) - number - 1)
             except Exception as error:
                 error.add_note(f"This is about kernel={kernel!r}, one of {len(kernels)} to choose from.")
                 raise

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, to_host
+from kernelrank._dense import multiply
 from kernelrank._rules import Rule, check_parameters
 from kernelrank._threads import resolve_threads
 from kernelrank._validation import (
@@ -27,7 +28,7 @@ from kernelrank.estimators._representation import Representation, represent
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._choice import HasKernel
 from kernelrank.metrics import concordance_index
-from kernelrank.solvers import Result, multiply
+from kernelrank.solvers import Result
 
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
@@ -49,6 +50,12 @@ class Predictor(HasKernel):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
+
+        Notes
+        -----
+        Equal rows get equal scores, to the last bit, wherever they are in X and however many rows X has. This does not
+        hold for kernels that are functions of the user, nor for arrays of other libraries than NumPy and SciPy: their
+        rows are multiplied as these libraries do it.
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
@@ -103,7 +110,7 @@ class SupportPredictor(Predictor):
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
         if "dual_coef_" in self.__dict__:
             return np.asarray(predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_))
-        return multiply(X, self.coef_)
+        return np.asarray(multiply(X, self.coef_))
 
     def _represent(
         self, X: Any, queries: NDArray[np.int32] | None = None, chosen: dict[str, Any] | None = None
@@ -224,7 +231,7 @@ def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> ND
 def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: Array) -> Array:
     """Kernel of X and the basis, times weights, without the whole matrix in memory; no basis if X is the matrix."""
     blocks = kernel.blocks(X, basis, n_elements=_PREDICTED_AT_ONCE)
-    return array_namespace(weights).concat([block @ weights for _, block in blocks])
+    return array_namespace(weights).concat([multiply(block, weights) for _, block in blocks])
 
 
 def _rank(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int64]:

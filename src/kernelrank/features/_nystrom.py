@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from kernelrank._arrays import Array, invert_triangular, like, matmul, pivoted_cholesky, to_host
+from kernelrank._dense import multiply
 from kernelrank._interrupt import interruptible
 from kernelrank.kernels import Kernel
 from kernelrank.kernels._matrices import check_kernel_matrix, raise_not_semidefinite, unit_diagonal
@@ -74,7 +75,7 @@ def map_rows(kernel: Kernel, X: Any, basis: Any, T: Array) -> Array:
     xp = array_namespace(T)
     features = xp.empty((X.shape[0], T.shape[1]), dtype=xp.float64, device=device(T))
     for rows, block in kernel.blocks(X, basis):
-        features[rows, :] = block @ T
+        features[rows, :] = multiply(block, T)
     return features
 
 

@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, as_double, is_foreign, like, slices, take, to_host
+from kernelrank._dense import multiply
 from kernelrank._memory import require_memory
 from kernelrank._rules import COUNT, RANDOM_STATE
 from kernelrank._validation import as_array, as_rows, check_features, encode_queries, require_place, separate_qid
@@ -243,7 +244,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         found = array_namespace(features).empty_like(features)
         for some in slices(features.shape[0], _IN_CACHE // max(1, self.n_components_)):
             rows = features[some, :]
-            found[some, :] = rows - (rows @ self._removed) @ self._removed.T
+            found[some, :] = rows - multiply(multiply(rows, self._removed), self._removed.T)
         return found
 
     def _select(self, m: int, queries: NDArray[np.int32] | None) -> Rows:

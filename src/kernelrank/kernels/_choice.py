@@ -14,11 +14,35 @@ from kernelrank._arrays import accepted_namespace, copied, is_foreign, place, sl
 from kernelrank._rules import CALLABLE, choice, show
 from kernelrank._validation import check_matrix
 from kernelrank.kernels._base import Kernel, Matrix
-from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial
+from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial, check_rows
 
 _OURS: dict[str, type[Kernel]] = {"linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian}
 _OF_SCIKIT_LEARN = (*("additive_chi2", "chi2", "cosine", "laplacian", "poly", "rbf", "sigmoid"),)
 _NAME = choice(*_OF_SCIKIT_LEARN, "linear", "polynomial")
+
+
+def _sigmoid(X: Any, Y: Any, gamma: float) -> Matrix:
+    products = Linear()(X, Y)
+    products *= gamma
+    products += 1.0
+    return np.tanh(products, out=products)
+
+
+def _cosine(X: Any, Y: Any, _: float) -> Matrix:
+    norms, others = (np.sqrt(Linear().diagonal(rows)) for rows in (X, X if Y is None else Y))
+    norms[norms == 0], others[others == 0] = 1.0, 1.0
+    products = Linear()(X, Y)
+    products /= norms[:, None] * others
+    return products
+
+
+# Those that scikit-learn computes from inner products by BLAS, which may differ for equal rows.
+_OF_PRODUCTS: dict[str, Callable[[Any, Any, float], Matrix]] = {
+    "cosine": _cosine,
+    "poly": lambda X, Y, gamma: Polynomial(3, gamma=gamma)(X, Y),
+    "rbf": lambda X, Y, gamma: Gaussian(gamma)(X, Y),
+    "sigmoid": _sigmoid,
+}
 
 
 def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
@@ -131,17 +155,15 @@ class NamedKernel(Kernel):
                 f"kernel={self.name!r} is for NumPy arrays, got {place(X)}: use a kernel of kernelrank.kernels, or a"
                 " function."
             )
-        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        X, Y = check_rows(X), None if Y is None else check_rows(Y)
+        if self.name in _OF_PRODUCTS:
+            return _OF_PRODUCTS[self.name](X, Y, 1.0 / X.shape[1])
         return np.array(pairwise_kernels(X, Y, metric=self.name), dtype=np.float64)
 
     def diagonal(self, X: Any) -> Matrix:
         """Compute its diagonal, row by row."""
-        X = _check_rows(X)
+        X = check_rows(X)
         return np.array([self(X[k : k + 1])[0, 0] for k in range(X.shape[0])])
-
-
-def _check_rows(X: Any) -> Any:
-    return check_matrix(X, "A kernel", accept_sparse="csr", dtype=np.float64)
 
 
 class FunctionKernel(Kernel):

@@ -8,7 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
 
-from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, matmul, row_blocks, without_empty_columns
+from kernelrank._arrays import (
+    Array,
+    accepted_namespace,
+    canonical,
+    fill_diagonal,
+    is_foreign,
+    row_blocks,
+    without_empty_columns,
+)
+from kernelrank._dense import multiply, multiply_transposed
 from kernelrank._rules import COUNT, NOT_NEGATIVE, POSITIVE, choice
 from kernelrank._validation import check_matrix
 from kernelrank.kernels._base import Kernel, Matrix
@@ -28,12 +37,12 @@ class Linear(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        X, Y = check_rows(X), None if Y is None else check_rows(Y)
         return _inner_products(X, Y)
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
-        return _squared_norms(_check_rows(X))
+        return _squared_norms(check_rows(X))
 
 
 class Polynomial(Kernel):
@@ -62,12 +71,12 @@ class Polynomial(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        X, Y = check_rows(X), None if Y is None else check_rows(Y)
         return self._of_products(_inner_products(X, Y))
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
-        return self._of_products(_squared_norms(_check_rows(X)))
+        return self._of_products(_squared_norms(check_rows(X)))
 
     def _of_products(self, products: Array) -> Array:
         COUNT("degree", self.degree)
@@ -108,7 +117,7 @@ class Gaussian(Kernel):
         (POSITIVE | choice("scale"))("gamma", self.gamma)
         if self.gamma != "scale":
             return self
-        X = _check_rows(X)
+        X = check_rows(X)
         if not _differ(X):
             return Gaussian(1.0)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what comes of it is looked at
@@ -130,7 +139,7 @@ class Gaussian(Kernel):
             return self.resolve(X if Y is None else Y)(X, Y)
         POSITIVE("gamma", self.gamma)
         gamma = float(self.gamma)
-        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        X, Y = check_rows(X), None if Y is None else check_rows(Y)
         if not (sp.issparse(X) or sp.issparse(Y)):
             centre = array_namespace(X).mean(X if Y is None else Y, axis=0)
             X, Y = X - centre, None if Y is None else Y - centre
@@ -146,12 +155,14 @@ class Gaussian(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal, all ones."""
-        norms = _squared_norms(_check_rows(X))
+        norms = _squared_norms(check_rows(X))
         return array_namespace(norms).ones_like(norms)
 
 
-def _check_rows(X: Any) -> Any:
-    return check_matrix(X, "A kernel", accept_sparse="csr", dtype=accepted_namespace(X).float64)
+def check_rows(X: Any) -> Any:
+    """Return rows as a dense float64 array, or as a canonical CSR matrix."""
+    X = check_matrix(X, "A kernel", accept_sparse="csr", dtype=accepted_namespace(X).float64)
+    return canonical(X) if sp.issparse(X) else X
 
 
 def _differ(X: Any) -> bool:
@@ -164,8 +175,7 @@ def _differ(X: Any) -> bool:
 def _inner_products(X: Any, Y: Any) -> Matrix:
     others = X if Y is None else Y
     if not (sp.issparse(X) or sp.issparse(others)):
-        # Of an array with its own transpose, BLAS computes one half and NumPy mirrors it: exactly symmetric.
-        return matmul(X, others.T)
+        return multiply(X, others.T)  # sums have one order, so the matrix is exactly symmetric if Y is X
     if sp.issparse(X) and sp.issparse(others) and X.shape[1] > _WIDE * (X.nnz + others.nnz):
         # SciPy takes memory and time for every row of a transposed matrix, and here most of them are empty.
         X, others = without_empty_columns(X, others)
@@ -176,4 +186,6 @@ def _inner_products(X: Any, Y: Any) -> Matrix:
 def _squared_norms(X: Any) -> Array:
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return array_namespace(X).vecdot(X, X)
+    if is_foreign(X):
+        return array_namespace(X).vecdot(X, X)
+    return multiply_transposed(X.T, np.ones(X.shape[1]), squared=True)

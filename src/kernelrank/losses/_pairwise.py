@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs import Pairs
 
@@ -96,8 +97,8 @@ class PairwiseHinge(_PairwiseLoss):
     def __call__(self, scores: Vector) -> Risk:
         """Evaluate the loss."""
         g, violations, inner = self._violated.count(scores, self._scale)
-        offset = float(self._scale @ violations)
-        return Risk(offset + float(self._scale @ inner), offset, g)
+        offset = dot(self._scale, violations)
+        return Risk(offset + dot(self._scale, inner), offset, g)
 
 
 class PairwiseSquaredHinge(_PairwiseLoss):
@@ -136,8 +137,8 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         g, violations, inner = self._violated.count(scores, self._scale)
         quadratic = self._add_laplacian(scores, g)
         g *= 2.0
-        constant = float(self._scale @ violations)
-        return Risk(constant + 2.0 * float(self._scale @ inner) + quadratic, constant - quadratic, g)
+        constant = dot(self._scale, violations)
+        return Risk(constant + 2.0 * dot(self._scale, inner) + quadratic, constant - quadratic, g)
 
     def _add_laplacian(self, scores: Vector, g: Vector) -> float:
         """Add L p / N to g, and return p . L p / N."""
@@ -146,7 +147,7 @@ class PairwiseSquaredHinge(_PairwiseLoss):
             wide = _WIDE < np.ptp(scores) < np.inf
         if not wide:
             _, square = self._violated.multiply(scores, self._scale, add_to=g)
-            return float(self._scale @ square)
+            return dot(self._scale, square)
         # Violated pairs may be close together and far from the others: their differences would drown. Sums of
         # whole numbers are exact, and those of the rest are small; but weights are no whole numbers.
         if self._weighted:
@@ -156,7 +157,7 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         product, square = self._violated.multiply(whole, self._scale)
         g += product
         _, square_of_rest = self._violated.multiply(rest, self._scale, add_to=g)
-        return float(self._scale @ (square + square_of_rest)) + 2.0 * float(rest @ product)
+        return dot(self._scale, square + square_of_rest) + 2.0 * dot(rest, product)
 
     def curvature(self, q: Vector) -> Vector:
         """Product of the second derivative, at the scores evaluated last, with q."""

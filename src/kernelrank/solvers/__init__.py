@@ -11,7 +11,7 @@ from kernelrank.solvers._moments import Moments, MomentsOfRows
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
 from kernelrank.solvers._path import largest_alpha
-from kernelrank.solvers._products import Products, make_products, multiply, restrict
+from kernelrank.solvers._products import Products, make_products, restrict
 from kernelrank.solvers._result import Result
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "largest_alpha",
     "make_kernel_products",
     "make_products",
-    "multiply",
     "panel_width",
     "restrict",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot, multiply, multiply_transposed
 from kernelrank.solvers._oracle import Oracle, squared_norm
 
 Vector = NDArray[np.float64]
@@ -53,11 +54,11 @@ class Cuts:
     def gram_of(self, features: NDArray[np.bool_]) -> Vector:
         """Inner products of the slopes over some of the features: O(size^2 * n_features)."""
         slopes = self._a[: self.size, features]
-        return slopes @ slopes.T
+        return np.asarray(multiply(slopes, slopes.T, n_threads=1))
 
     def combine(self, u: Vector) -> Vector:
         """Sum of u[k] * a[k]."""
-        return u @ self._a[: self.size]
+        return multiply_transposed(self._a[: self.size], u)
 
     def squared_norm(self, slope: Vector) -> float:
         """Return ``||slope||^2``."""
@@ -101,7 +102,8 @@ class Cuts:
             order = np.argsort(-u[1:], kind="stable") + 1
             merged = order[self._most // 2 - 1 :]
             weight = u[merged] / u[merged].sum()
-            self._a[merged[0]], self._b[merged[0]] = weight @ self._a[merged], weight @ self._b[merged]
+            self._a[merged[0]] = multiply_transposed(self._a[merged], weight)
+            self._b[merged[0]] = dot(weight, self._b[merged])
             u[merged[0]] = u[merged].sum()
             kept[merged[1:]] = False
             kept[merged[0]] = True

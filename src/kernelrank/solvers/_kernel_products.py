@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot, inner
 from kernelrank.solvers._products import Products, make_products
 
 Vector = NDArray[np.float64]
@@ -44,11 +45,11 @@ class KernelProducts(Products):
 
     def inner(self, u: Vector, v: Vector) -> Any:
         """Return the inner product of two functions; `u` may hold one per row."""
-        return u[..., : self.n_rows] @ v[self.n_rows :]
+        return inner(u[..., : self.n_rows], v[self.n_rows :])
 
     def rounding(self, w: Vector) -> float:
         """Bound the error of ``inner(w, w)`` that is due to the rounding of K."""
-        return _ROUNDING * float(np.abs(w[: self.n_rows]) @ self.norms) ** 2
+        return _ROUNDING * dot(np.abs(w[: self.n_rows]), self.norms) ** 2
 
     def diagonal(self, d: Vector) -> Vector:
         """Return one number for the whole diagonal, its mean: the space has no coordinates."""
@@ -65,6 +66,6 @@ def make_kernel_products(K: Matrix, n_threads: int = 1) -> KernelProducts:
         2 * m,
         forward=lambda f: f[m:].copy(),
         backward=lambda g: np.concatenate([g, multiply(g)]),
-        squares=lambda d: np.full(1, float(d @ squared_norms) / m),
+        squares=lambda d: np.full(1, dot(d, squared_norms) / m),
         norms=np.sqrt(squared_norms),
     )

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.losses import Risk
 from kernelrank.solvers._oracle import Oracle, squared_norm
 
@@ -109,7 +110,7 @@ class Ray:
 
     def _point(self, t: float, risk: Risk) -> Point:
         value = risk.value + self._alpha * (self._start.square + 2 * t * self._wd + t * t * self._dd)
-        slope = float(risk.g @ self._q) + 2 * self._alpha * (self._wd + t * self._dd)
+        slope = dot(risk.g, self._q) + 2 * self._alpha * (self._wd + t * self._dd)
         return Point(t, value, slope, risk)
 
 
@@ -163,7 +164,10 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     evaluated last, so that second derivatives are at hand there. If float64 finds none that
     is lower, it is the origin.
     """
-    origin, point = ray.origin, ray.at(1.0)
+    origin = ray.origin
+    if not origin.slope < 0:  # the step is nothing but rounding
+        return ray.at(0.0)
+    point = ray.at(1.0)
     low, low_slope = 0.0, origin.slope
     high, high_slope = np.inf, np.inf
     for _ in range(_MOST_SMOOTH_EVALUATIONS):

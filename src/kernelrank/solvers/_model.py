@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._oracle import finite
 from kernelrank.solvers._simplex_qp import SimplexSolver
@@ -64,11 +65,11 @@ def _ascend(cuts: Cuts, alpha: float, start: ModelSolution, direction: Vector) -
     The slope of D falls along the way, and is linear from one feature that changes its sign to the next.
     """
     slope_of_u, slope_of_direction = cuts.combine(start.u), cuts.combine(direction)
-    gain = float(cuts.offsets @ direction)
+    gain = dot(cuts.offsets, direction)
 
     def derivative(t: float) -> float:
         positive = np.maximum(-(slope_of_u + t * slope_of_direction), 0.0)
-        return gain + float(positive @ slope_of_direction) / (2 * alpha)
+        return gain + dot(positive, slope_of_direction) / (2 * alpha)
 
     low, high, t = 0.0, 1.0, 1.0
     at_low, at_high = derivative(low), derivative(high)
@@ -95,5 +96,5 @@ def _evaluate(cuts: Cuts, alpha: float, u: Vector, positive: bool) -> ModelSolut
     if positive:
         slope = np.minimum(slope, 0.0)
     square, rounding = cuts.squared_norm(slope), cuts.rounding(slope)
-    value = float(cuts.offsets @ u - (square + rounding) / (4 * alpha))
+    value = dot(cuts.offsets, u) - (square + rounding) / (4 * alpha)
     return ModelSolution(u, value, rounding / (4 * alpha), slope / (-2 * alpha))
