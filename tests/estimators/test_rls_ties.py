@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from exact_refits import exact_signs, signs
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
-from kernelrank.kernels import Gaussian
-from kernelrank.metrics import concordance_index
+from kernelrank import RLS, RankRLS
 
 ALPHAS = (1e-6, 1e-3, 0.1, 1.0, 100.0)
 
