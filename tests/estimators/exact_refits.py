@@ -40,11 +40,24 @@ def weights(X, y, alpha, queries=None):
     return solve(matrix, right)
 
 
-def exact_signs(X, y, alpha, fold, queries=None):
-    """Signs of the differences between the rows of a fold that models of the other rows predict."""
+def exact_scores(X, y, alpha, fold, queries=None):
+    """Scores of the rows of a fold by a model of the others, without its level; and the weights."""
     rest = np.setdiff1d(np.arange(len(y)), fold)
     w = weights(X[rest], y[rest], alpha, None if queries is None else queries[rest])
-    scores = [sum(a * Fraction(float(v)) for a, v in zip(w, X[i], strict=True)) for i in fold]
+    return [sum(a * Fraction(float(v)) for a, v in zip(w, X[i], strict=True)) for i in fold], w
+
+
+def exact_predictions(X, y, alpha, fold):
+    """Predictions of one ranking, on the level of the other rows."""
+    rest = np.setdiff1d(np.arange(len(y)), fold)
+    scores, w = exact_scores(X, y, alpha, fold)
+    level = sum(Fraction(float(y[i])) - sum(a * Fraction(float(v)) for a, v in zip(w, X[i], strict=True)) for i in rest)
+    return [score + level / len(rest) for score in scores]
+
+
+def exact_signs(X, y, alpha, fold, queries=None):
+    """Signs of the differences between the rows of a fold that models of the other rows predict."""
+    scores, _ = exact_scores(X, y, alpha, fold, queries)
     return np.array([[(a > b) - (a < b) for b in scores] for a in scores])
 
 

@@ -226,7 +226,7 @@ class OneRanking:
         alpha, m, (xp, y) = self._refit_alpha(alpha, 2), self.n_rows, (array_namespace(self.y), self.y.T)
         tolerances = self.tolerances(alpha)
         if is_foreign(y):
-            found = xp.empty((y.shape[0], m, m), dtype=xp.float64, device=device(y))
+            found = xp.full((y.shape[0], m, m), xp.nan, dtype=xp.float64, device=device(y))
             rows = np.arange(m)
         else:
             require_memory(
@@ -238,13 +238,16 @@ class OneRanking:
             for block in self._blocks(alpha):
                 predict_held_out(out=found, tolerances=tolerances, limits=self.limits, **block)
             rows = np.empty(0, np.intp) if self.basis is None else self.basis.basis.rows
+        turn = np.full(m, m)
+        turn[rows] = np.arange(len(rows))
         for some, equations in self.blocks_of_pairs(rows, np.arange(m), alpha):
             own = take(y, some, axis=1)[:, :, None]
             first, second = equations.predict(own, y[:, None, :], tolerances, self.limits)
-            if len(rows) == m:
-                found[:, int(some[0]) : int(some[-1]) + 1, :] = first
-            else:
-                found[:, some, :], found[:, :, some] = first, np.moveaxis(second, 1, 2)
+            # Both rows of a pair have a line here: its predictions are those of the first, or ties would differ.
+            mine = like(turn[some][:, None] < turn, first)
+            here: Any = slice(int(some[0]), int(some[-1]) + 1) if len(rows) == m else some
+            found[:, here, :] = xp.where(mine, first, found[:, here, :])
+            found[:, :, here] = xp.where(mine.T, xp.permute_dims(second, (0, 2, 1)), found[:, :, here])
         return found
 
     def order(self, alpha: float) -> NDArray[np.int8]:
@@ -336,7 +339,7 @@ class OneRanking:
 
     def scales(self, alpha: float) -> Array:
         """Scales of the errors of rows of the equations."""
-        return self._rounding.scales(self._factors(alpha))
+        return self._rounding.scales(self.spectrum.vectors, like(np.array([alpha]), self.y))[0, :]
 
     def scale_of_lost(self, alpha: float) -> float:
         """Scale of the errors of what is lost with basis rows, whose rows are at most 1."""

@@ -129,8 +129,11 @@ class WithoutTies:
         for c in range(self.n_classes):
             for d in self._others(c):
                 for rows, first, second in self._blocks(c, d, alpha):
-                    found[np.ix_(rows, self._rows[d])] = first
-                    found[np.ix_(self._rows[d], rows)] = second.T
+                    here, there = np.ix_(rows, self._rows[d]), np.ix_(self._rows[d], rows)
+                    # A pair of one class is there twice: its predictions are those of its lower row, or ties differ.
+                    mine = (rows[:, None] < self._rows[d]) | (c != d)
+                    found[here] = np.where(mine, first, found[here])
+                    found[there] = np.where(mine.T, second.T, found[there])
         return found
 
     def order(self, alpha: float) -> NDArray[np.int8]:

@@ -222,8 +222,8 @@ class HeldOutQueries:
             found, inverse = solve_with_inverse(matrix, xp.broadcast_to(right, (*matrix.shape[:-1], right.shape[1])))
             found = _swap(xp, found)
             return _Solved(found, self._errors(_norms(xp, inverse), found, alphas))
-        rest = alphas * inverse
         if self.spectrum.complete:
+            rest = alphas * inverse
             N = _weighted_gram(xp, vectors, rest)
             g = _multiply(xp, vectors, rest[:, :, None] * along)
         else:
@@ -233,7 +233,7 @@ class HeldOutQueries:
             Y = vectors @ lost
             N, g = N + Y @ Y.T, g + Y @ (lost.T @ self._targets_along)
         e, spread = solve_with_inverse(N, g)
-        errors = _norms(xp, spread * self._scales(contrasts, rest, lost, alphas)[:, None, :])
+        errors = _norms(xp, spread * self._scales(vectors, lost, alphas)[:, None, :])
         if left is not None:
             Q, t = left
             back = spread @ Q.T
@@ -243,13 +243,13 @@ class HeldOutQueries:
         found = along - _swap(xp, _multiply(xp, vectors.T, _swap(xp, e)))
         return _Solved(found, self._errors(errors, found, alphas, xp.linalg.vector_norm(e, axis=1)))
 
-    def _scales(self, contrasts: Rows, rest: Array, lost: Array | None, alphas: Array) -> Array:
+    def _scales(self, vectors: Array, lost: Array | None, alphas: Array) -> Array:
         """Return the scales of the errors of the equations of some contrasts; shape (n_alphas, t)."""
-        xp, vectors = self._xp, take_rows(self.spectrum.vectors, contrasts)
-        scales = xp.sqrt(vectors**2 @ rest**2).T if self.spectrum.complete else xp.ones_like(vectors[:, :1].T)
+        scales = self._rounding.scales(vectors, alphas)
         if lost is None:
             return scales
-        return scales + self._rounding.of_lost(float(alphas[0])) / EPS * xp.linalg.vector_norm(vectors @ lost, axis=1)
+        lengths = self._xp.linalg.vector_norm(vectors @ lost, axis=1)
+        return scales + self._rounding.of_lost(float(alphas[0])) / EPS * lengths
 
     def _errors(self, spread: Array, along: Array, alphas: Array, e: Array | float = 0.0) -> Array:
         """Bound the errors of coefficients, given what the solution makes of those of the equations."""

@@ -19,8 +19,10 @@ With ``y~ = y - I_S e`` (the targets, with the predictions in the place of held-
    ``b = eps (max |y~| + h ||a||)`` with h the norm of the longest row of V.
 2. The decomposition, which is that of a matrix nearby. ``M + E`` instead of M changes W by ``-W E W / alpha``, hence
    ``dr - dW e = -W E c``. Eigenvalues of the size of E have been set to zero, and E with them; let ``+`` be the others
-   and 0 these. Then ``b = ||E|| (||c_+|| + ||a_0|| / (lambda_+ + alpha))`` with lambda_+ the least of the others. For
-   singular vectors, ``Z + E`` changes M by ``E Z' + Z E'``: ``b = h ||E|| (||w|| + g ||y~||)``, with the weights
+   and 0 these. Then row k of ``W E c`` is at most ``||E|| (||V_k d|| ||c_+|| + ||V_k+ / (lambda + alpha)|| ||a_0||)``.
+   With lambda_+ the least of the others, ``b = ||E|| (||c_+|| + ||a_0|| / (lambda_+ + alpha))``, where ``s_k`` is the
+   norm of ``V_k d`` and ``V_k+ (lambda_+ + alpha) / (lambda + alpha)`` together, or of ``V_k d`` if there are no zeros.
+   For singular vectors, ``Z + E`` changes M by ``E Z' + Z E'``: ``b = h ||E|| (||w|| + g ||y~||)``, with the weights
    ``w = Z'c`` and g the greatest of ``lambda_+^1/2 / (lambda_+ + alpha)``.
 
 The bounds are of first order in eps, and hold up to the factor `SAFETY`, which stands for the moderate constants of
@@ -119,13 +121,17 @@ class Rounding:
     spectrum: Spectrum
     complete: bool
 
-    def scales(self, factors: Array) -> Array:
-        """Return s of every row, for the factors d."""
-        xp, V = array_namespace(factors), self.spectrum.vectors
+    def scales(self, vectors: Array, alphas: Array) -> Array:
+        """Return s of some rows of V, for several alphas; shape (n_alphas, n_rows)."""
+        xp, values = array_namespace(vectors), self.spectrum.values[:, None]
         if not self.complete:
-            return xp.ones_like(V[:, 0]) if V.shape[1] else like(np.ones(V.shape[0]), V)
-        blocks = slices(V.shape[0], _BLOCK_ELEMENTS // max(1, V.shape[1]))
-        return xp.sqrt(xp.concat([V[part, :] ** 2 @ factors**2 for part in blocks]))
+            return like(np.ones((alphas.shape[0], vectors.shape[0])), vectors)
+        shifted = values + alphas
+        factors = (alphas / shifted) ** 2
+        if self._n_positive < values.shape[0]:
+            factors = factors + xp.where(values > 0.0, ((self._least_positive + alphas) / shifted) ** 2, 0.0)
+        blocks = slices(vectors.shape[0], _BLOCK_ELEMENTS // max(1, vectors.shape[1]))
+        return xp.sqrt(xp.concat([vectors[:0, :] @ factors, *(vectors[part, :] ** 2 @ factors for part in blocks)])).T
 
     def size(self, along: Array, e: Array | float, target: tuple[Array, Array], alpha: Array) -> Array:
         """Return b of held-out models; shape (n, p).
@@ -165,7 +171,11 @@ class Rounding:
     @cached_property
     def _least_positive(self) -> float:
         values = np.asarray(to_host(self.spectrum.values))
-        return float(np.min(values, initial=np.inf, where=values > 0.0)) if (values > 0.0).any() else 0.0
+        return float(np.min(values[values > 0.0])) if self._n_positive else 0.0
+
+    @cached_property
+    def _n_positive(self) -> int:
+        return int(np.count_nonzero(to_host(self.spectrum.values) > 0.0))
 
     @cached_property
     def _longest_row(self) -> float:
