@@ -141,8 +141,7 @@ class HeldOutQueries:
         errors = spread[:, :, None] * solved.errors[:, None, :]
         known = xp.astype(self.spectrum.values > 0.0, xp.float64)[:, None, None]
         lengths = xp.linalg.vector_norm(known * coefficients, axis=0)
-        errors = errors + take(self.image_errors, rows)[:, None] * lengths[:, None, :]
-        errors = errors + EPS * _multiply(xp, abs(images), abs(coefficients))
+        errors = errors + take(self._errors_of_products, rows)[:, None] * lengths[:, None, :]
         return self._limited(_multiply(xp, images, coefficients), errors)
 
     def _limited(self, predictions: Array, errors: Array) -> Predicted:
@@ -254,6 +253,11 @@ class HeldOutQueries:
     def _errors(self, spread: Array, along: Array, alphas: Array, e: Array | float = 0.0) -> Array:
         """Bound the errors of coefficients, given what the solution makes of those of the equations."""
         return spread[:, None] * self._rounding.size(along, e, self._size_of_targets, alphas)
+
+    @cached_property
+    def _errors_of_products(self) -> Array:
+        """Bound the errors of products with the images, of vectors of length 1."""
+        return self.image_errors + EPS * self._xp.linalg.vector_norm(self.images, axis=1)
 
     @cached_property
     def _rounding(self) -> Rounding:

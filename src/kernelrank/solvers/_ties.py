@@ -85,7 +85,7 @@ def merge_ties(
     ndarray of the shape of `values`
         Of each set of ties, the value with the least error. O(n log n).
     """
-    if values.size == 0:
+    if len(values) < 2:
         return values
     flat, sizes = values.ravel(), np.nan_to_num(errors.ravel())
     columns = np.arange(values.size) % (values.size // len(values))
