@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -30,37 +30,14 @@ from kernelrank._core import HeldOutRows, count_held_out, order_held_out, predic
 from kernelrank._memory import require_memory
 from kernelrank._threads import resolve_threads
 from kernelrank.solvers._held_out_basis import HeldOutBasis
-from kernelrank.solvers._pair_equations import BLOCK_ELEMENTS, PairEquations, row_products
+from kernelrank.solvers._pair_equations import BLOCK_ELEMENTS, Equations, PairCounts, PairEquations, row_products
 from kernelrank.solvers._pairs_of_basis import PairsOfBasis
 from kernelrank.solvers._ridge import Spectrum
-from kernelrank.solvers._ties import EPS, LIMIT, SAFETY, Predicted, Rounding, solve_with_inverse
+from kernelrank.solvers._ties import EPS, LIMIT, SAFETY, Predicted, Rounding, norm, solve_with_inverse
 
-Counts = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
 _BLOCK_ROWS = 256  # enough for the matrix product to be fast, few enough to save what is below the diagonal
-
-
-class Equations(NamedTuple):
-    """``W e = r`` of some held-out rows."""
-
-    matrix: Array
-    residuals: Array
-    products: Array  # of the targets: y' W z, of the first output y and each output z
-    scales: Array  # of the errors of each row (``_ties.py``)
-
-
-class PairCounts(NamedTuple):
-    """Pairs with different targets, counted for each output; those of several calls can be added."""
-
-    halves: Counts  # two for a pair that is in the right order, one for equal predictions
-    pairs: Counts
-
-    @property
-    def concordance(self) -> NDArray[np.float64]:
-        """Share of the pairs that are in the right order; NaN if there are none."""
-        unknown = np.full(len(self.pairs), np.nan)
-        return np.asarray(np.divide(self.halves, 2 * self.pairs, out=unknown, where=self.pairs > 0))
 
 
 @dataclass(frozen=True)
@@ -425,11 +402,6 @@ class OneRanking:
     @cached_property
     def _centred(self) -> Array:
         return self.y - array_namespace(self.y).mean(self.y, axis=0)
-
-
-def norm(x: Array, axis: int) -> Array:
-    """Return Euclidean norms along an axis."""
-    return array_namespace(x).linalg.vector_norm(x, axis=axis)
 
 
 def _take_stacked(x: Array, rows: Rows) -> Array:

@@ -27,6 +27,28 @@ Rows = NDArray[np.intp]
 BLOCK_ELEMENTS = 1 << 22  # of some rows of W: 32 MiB
 
 
+class Equations(NamedTuple):
+    """``W e = r`` of some held-out rows."""
+
+    matrix: Array
+    residuals: Array
+    products: Array  # of the targets: y' W z, of the first output y and each output z
+    scales: Array  # of the errors of each row (``_ties.py``)
+
+
+class PairCounts(NamedTuple):
+    """Pairs with different targets, counted for each output; those of several calls can be added."""
+
+    halves: Counts  # two for a pair that is in the right order, one for equal predictions
+    pairs: Counts
+
+    @property
+    def concordance(self) -> NDArray[np.float64]:
+        """Share of the pairs that are in the right order; NaN if there are none."""
+        unknown = np.full(len(self.pairs), np.nan)
+        return np.asarray(np.divide(self.halves, 2 * self.pairs, out=unknown, where=self.pairs > 0))
+
+
 class LostOfPairs(NamedTuple):
     """What pairs of basis rows i and j lose; arrays of the shape of the pairs."""
 

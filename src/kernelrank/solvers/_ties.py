@@ -149,14 +149,14 @@ class Rounding:
         xp = array_namespace(along)
         values = self.spectrum.values[:, None, None]
         shifted, known = values + alpha[:, None], xp.astype(values > 0.0, along.dtype)
-        norm, top = target
+        length, top = target
         if self.complete:
-            dual, lost = _norm(xp, known * along / shifted), _norm(xp, (1.0 - known) * along)
+            dual, lost = norm(known * along / shifted), norm((1.0 - known) * along)
             least = self._least_positive + alpha[:, None]
-            return EPS * (norm + _norm(xp, along) + e) + self.error * (dual + lost / least)
-        weights = _norm(xp, values**0.5 * along / shifted)
+            return EPS * (length + norm(along) + e) + self.error * (dual + lost / least)
+        weights = norm(values**0.5 * along / shifted)
         gain = xp.max(known * values**0.5 / shifted, axis=0) if values.shape[0] else 0.0
-        inside = _norm(xp, along) + largest(self.spectrum.values) ** 0.5 * (weights + gain * (norm + e))
+        inside = norm(along) + largest(self.spectrum.values) ** 0.5 * (weights + gain * (length + e))
         return EPS * (top + e + self._longest_row * inside)
 
     def of_lost(self, alpha: float) -> float:
@@ -195,6 +195,6 @@ def solve_with_inverse(matrix: Array, right: Array) -> tuple[Array, Array]:
     return solution[..., :p], solution[..., p:]
 
 
-def _norm(xp: Any, x: Array) -> Array:
-    """Norms along the first axis."""
-    return xp.sqrt(xp.sum(x**2, axis=0))
+def norm(x: Array, axis: int = 0) -> Array:
+    """Return Euclidean norms along an axis."""
+    return array_namespace(x).linalg.vector_norm(x, axis=axis)
