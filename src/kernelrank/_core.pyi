@@ -71,8 +71,8 @@ class Preferences(_Violated):
 class HeldOutRows:
     """Rows of which two at a time are held out."""
 
-    # Residuals and targets have a line an output.
-    def __init__(self, diagonal: _Floats, residuals: _Floats, targets: _Floats) -> None: ...
+    # Residuals and targets have a line per output; scales are those of the errors of each row.
+    def __init__(self, diagonal: _Floats, residuals: _Floats, targets: _Floats, scales: _Floats) -> None: ...
 
 # A block of I - A: `between` has rows from `first` on, and all columns from there.
 def predict_held_out(
@@ -82,6 +82,8 @@ def predict_held_out(
     first: int,
     shift: float,
     n_threads: int,
+    tolerances: _Floats,
+    limits: _Floats,
 ) -> None:
     """Write the predictions of rows that are held out with a column."""
 
@@ -93,6 +95,7 @@ def order_held_out(
     shift: float,
     n_threads: int,
     tolerances: _Floats,
+    limits: _Floats,
 ) -> None:
     """Write the signs of the differences of rows and columns that are held out together."""
 
@@ -105,6 +108,7 @@ def count_held_out(
     shift: float,
     n_threads: int,
     tolerances: _Floats,
+    limits: _Floats,
 ) -> None:
     """Add the pairs with different targets, and twice those in the right order, ties once."""
 

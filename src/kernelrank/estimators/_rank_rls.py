@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
@@ -17,6 +18,7 @@ from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.pairs import PreferencePairs
+from kernelrank.solvers import Predicted
 
 
 class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
@@ -300,6 +302,7 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions of a query that differ by no more than rounding, as those of equal rows, are equal.
         """
         predictions: Array = self._leave_query_out(np.array([self._alpha(alpha)]))[0, ...]
         return predictions[:, 0] if self._single else predictions
@@ -316,7 +319,9 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
         before, after = np.cumsum(importance), np.cumsum(importance[::-1])[::-1]
         remaining = (np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)) / importance.sum()
         holder = self._orthonormal(problem).held_out_queries
-        return holder.every_query(alphas[:, None] * remaining)
+        found = holder.every_query(alphas[:, None] * remaining)
+        each = [Predicted(found.values[k, ...], found.errors[k, ...]) for k in range(len(alphas))]
+        return array_namespace(found.values).stack([predicted.tied(problem.queries) for predicted in each])
 
 
 def _check_magnitudes(magnitude: ArrayLike | None, n_pairs: int) -> Array:

@@ -23,6 +23,7 @@ from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.kernels._choice import check_kernels
 from kernelrank.metrics import RankingScorer
 from kernelrank.pairs import members
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 
@@ -395,9 +396,10 @@ class RLSCV(_ChoosesAlpha, RLS):
         problem = self._problem()
         ranking = self._decomposable(problem).one_ranking
         if self._groups is None:
-            return ranking.each_row(alpha)
+            return ranking.each_row(alpha).tied()
         parts = [check_fold(rows, problem) for rows in members(self._groups, int(self._groups.max()) + 1)]
-        return merge(ranking.predict(parts, alpha), parts)
+        found = zip(*ranking.predict(parts, alpha), strict=True)
+        return Predicted(*(merge(each, parts) for each in found)).tied()
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return -float(np.mean((y - scores) ** 2)) if self.scoring is None else float(self.scoring(y, scores))

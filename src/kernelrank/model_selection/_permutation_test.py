@@ -21,6 +21,7 @@ from kernelrank.model_selection._parallel import run
 from kernelrank.model_selection._permutations import Exchanges
 from kernelrank.model_selection._rows import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
 from kernelrank.model_selection._strategies import Counted, Method, Strategy
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 
@@ -210,9 +211,9 @@ def _together(method: Method, estimator: Any, sample: Sample, orders: list[Rows]
         if by_pairs:
             values.append(model.leave_pair_out_concordance())
             continue
-        scores = np.empty(Y.shape)
-        for rows, found in zip(folds, model.hold_out(folds), strict=True):
-            scores[rows] = to_host(found)
-        columns = zip(Y.T, scores.T, strict=True)
+        scores = Predicted(np.empty(Y.shape), np.empty(Y.shape))
+        for rows, found in zip(folds, model._held_out(folds, model.alpha), strict=True):
+            scores.values[rows], scores.errors[rows] = map(to_host, found)
+        columns = zip(Y.T, scores.tied(sample.queries).T, strict=True)
         values.append([np.nanmean(concordance_index(y, s, qid=sample.queries, per_query=True)) for y, s in columns])
     return np.concatenate(values)

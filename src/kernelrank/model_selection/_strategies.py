@@ -24,6 +24,7 @@ from kernelrank.model_selection._choices import settle
 from kernelrank.model_selection._held_out import Refits, hold_out
 from kernelrank.model_selection._rows import Rows, Sample, stratified_folds
 from kernelrank.pairs import UtilityPairs
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 Order = NDArray[np.int8]
@@ -31,7 +32,6 @@ Strategy = Literal["leave-pair-out", "pooled", "averaged", "tournament"]
 
 _FOLDS = 10
 _NOT_COMPARED = -128  # in an order
-_ROUNDING = 1e-12  # of scores: what differs by less is equal
 _BLOCK_ELEMENTS = 1 << 22
 
 
@@ -161,9 +161,9 @@ class Method:
         folds = (a if a is b else np.concatenate([a, b]) for a, b in ahead)
         for (a, b), scores in zip(groups, held_out.predict(folds, n_folds), strict=True):
             if scores is not None:
-                difference = np.subtract.outer(scores[: len(a)], scores[-len(b) :])
-                tolerance = _ROUNDING * np.abs(scores).max()
-                signs = (difference > tolerance).astype(np.int8) - (difference < -tolerance)
+                values = scores.tied()
+                first, second = values[: len(a), None], values[-len(b) :]
+                signs = (first > second).astype(np.int8) - (first < second)
                 signs = np.where(sample.comparable(a, b, every), signs, _NOT_COMPARED)
                 order[np.ix_(a, b)], order[np.ix_(b, a)] = signs, np.where(signs == _NOT_COMPARED, signs, -signs).T
         return order, held_out.n_fits
@@ -185,7 +185,7 @@ class Method:
             else:
                 counts = RowCounts(utilities)
                 pairs[rows] += counts.pairs
-                wins[rows] += counts.wins(scores)
+                wins[rows] += counts.wins(scores.tied())
         skipped = (
             *_skipped(equal, f"of {len(folds)} folds, whose rows have all the same y"),
             *_skipped(untrained, f"of {len(folds)} folds, without which nothing is left to learn from"),
@@ -239,10 +239,11 @@ class Method:
         if (times[compared] != 1).any() or (times > 1).any():
             raise ValueError("cv must hold out each row once.")
         found, n_fits = self._predict(estimator, sample, folds)
-        scores = np.full(sample.n_rows, np.nan)
+        scores = Predicted(np.full(sample.n_rows, np.nan), np.zeros(sample.n_rows))
         for rows, each in zip(folds, found, strict=True):
-            scores[rows] = np.nan if each is None else each
-        return scores, n_fits
+            if each is not None:
+                scores.values[rows], scores.errors[rows] = each
+        return scores.tied(sample.queries), n_fits
 
     def folds(self, sample: Sample) -> list[Rows]:
         """Return the rows that are held out together; folds keep the share of two classes where they can."""
@@ -264,7 +265,7 @@ class Method:
                 raise ValueError("Each fold of cv must test on some rows, and train on all others.")
         return [fold.test for fold in folds]
 
-    def _predict(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[list[Array | None], int]:
+    def _predict(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[list[Predicted | None], int]:
         options = (estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose)
         # Folds that split all queries have a closed form as well, which costs far more than refits.
         torn = sample.queries is not None and sample.groups is None

@@ -22,6 +22,7 @@ from kernelrank.estimators._folds import make_folds
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection._held_out import hold_out, scores_of
 from kernelrank.model_selection._rows import fit_argument, rows_that_stay_together, stratified_folds
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -254,8 +255,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         +0.006; that of the held-out rows never fell, and so was the more optimistic.
         """
         held_out = hold_out(estimator, X, codes.astype(np.float64), metadata, self.n_jobs, 0, False)
-        found = held_out.predict(folds, len(folds))
-        return np.concatenate([each for each in found if each is not None])  # all folds leave both classes
+        found = [each for each in held_out.predict(folds, len(folds)) if each is not None]  # all leave both classes
+        return np.asarray(Predicted(*map(np.concatenate, zip(*found, strict=True))).tied())
 
     @staticmethod
     def _argument_for_groups(estimator: Any) -> str:

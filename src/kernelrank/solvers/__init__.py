@@ -13,6 +13,7 @@ from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle,
 from kernelrank.solvers._path import largest_alpha
 from kernelrank.solvers._products import Products, make_products, restrict
 from kernelrank.solvers._result import Result
+from kernelrank.solvers._ties import Predicted, merge_ties
 
 __all__ = [
     "Basis",
@@ -25,6 +26,7 @@ __all__ = [
     "MomentsOfRows",
     "Newton",
     "Oracle",
+    "Predicted",
     "Products",
     "Result",
     "SmoothLinearOracle",
@@ -33,6 +35,7 @@ __all__ = [
     "largest_alpha",
     "make_kernel_products",
     "make_products",
+    "merge_ties",
     "panel_width",
     "restrict",
 ]

@@ -10,6 +10,7 @@ regression (``_ridge.py``); the kernel matrix K gives ``M = root * P K P' * root
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -28,10 +29,12 @@ from kernelrank.solvers._ridge import (
     Spectrum,
     decompose_features,
     decompose_kernel,
+    largest,
     solve_features,
     solve_kernel,
     trace,
 )
+from kernelrank.solvers._ties import Predicted
 
 Rows = NDArray[np.intp]
 
@@ -148,7 +151,7 @@ class LeastSquares:
     def one_ranking(self) -> OneRanking:
         """Hold-outs of rows that are all compared with each other, and weigh the same."""
         whole = self.spectrum
-        spectrum = Spectrum(whole.values, self._laplacian.lift(whole.vectors), whole.right)
+        spectrum = replace(whole, vectors=self._laplacian.lift(whole.vectors))
         # As many threads as BLAS takes for the products.
         return OneRanking(spectrum, whole.complete, self._y, n_jobs=-1, basis=self._held_out_basis)
 
@@ -168,12 +171,17 @@ class LeastSquares:
     def held_out_queries(self) -> HeldOutQueries:
         """Hold-outs of queries, or of parts of them."""
         assert not isinstance(self._laplacian, GraphLaplacian)
+        images = self._images()
+        images *= like(np.asarray(to_host(self.spectrum.values) > 0.0, dtype=np.float64), images)
         return HeldOutQueries(
             self.spectrum,
             self._u,
+            self._root,
+            np.abs(self._loss.targets).max(axis=0) if self._loss.size is None else self._loss.size,
             self._laplacian.queries,
             self._queries,
-            self._images(),
+            images,
+            self._errors_of_images(),
             self._held_out_basis,
             self._whole_rows() if self._held_out_basis is not None else None,
         )
@@ -204,9 +212,23 @@ class LeastSquares:
         images += take(levels, self._queries)
         return images
 
+    def _errors_of_images(self) -> Array:
+        """Return sizes of the rounding errors of each row of the images."""
+        if self._rows is not None:
+            rows = self._whole_rows()
+            norms = array_namespace(rows).linalg.vector_norm(rows, axis=1)
+            return _EPS * largest(self.spectrum.values) ** 0.5 * norms
+        # Errors of the matrix of the contrasts, in units of the rows: without their weights, the least of a query.
+        assert not isinstance(self._laplacian, GraphLaplacian)
+        root = np.full(int(self._queries.max()) + 1, np.inf)
+        np.minimum.at(root, self._laplacian.queries, self._root)
+        root[np.isinf(root)] = np.max(self._root)
+        error = max(self.spectrum.error, _EPS * largest(self.spectrum.values))
+        return self._like(error / root[self._queries])
+
     def predict_without(
         self, held_out: Rows, queries: NDArray[np.integer], alpha: float, rest: Rows, left: PairwiseSquares | None
-    ) -> Array:
+    ) -> Predicted:
         """Predict rows that are held out, at the alpha of the refit.
 
         Parameters
@@ -253,14 +275,14 @@ class LeastSquares:
         if self._rows is not None:
             Z = self._like(root)[:, None] * self._laplacian.project(self._rows)
             M = matmul(Z, Z.T)
-            largest = trace(M)
+            size = trace(M)
         else:
             assert self._matrix is not None
             assert not isinstance(self._laplacian, GraphLaplacian)
             M = self._laplacian.project_both(self._matrix)
             scale_both(M, root)
-            largest = float(np.max(root)) ** 2 * trace(self._matrix)
-        return M, _EPS * largest
+            size = float(np.max(root)) ** 2 * trace(self._matrix)
+        return M, _EPS * size
 
     def _weights(self, dual: Array) -> Array:
         if self._rows is not None:

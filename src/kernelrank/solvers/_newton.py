@@ -102,7 +102,7 @@ class Newton:
             If the features are too large, or alpha too small, for float64.
         """
         with quiet():
-            return self._minimize(alpha, tol, max_iter, report)
+            return self._minimize(float(alpha), float(tol), max_iter, report)
 
     def _minimize(self, alpha: float, tol: float, max_iter: int, report: Report | None) -> Result:
         log = Log(self._oracle, self._began, report)

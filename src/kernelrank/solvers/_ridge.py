@@ -39,11 +39,14 @@ class Spectrum:
         Not negative.
     vectors : ndarray of shape (k, r)
         Orthonormal columns. If r < k, all other eigenvalues are zero.
+    error : float
+        How far the matrix that was decomposed may be from Z Z' by rounding, beside what the decomposition itself does.
     """
 
     values: Array
     vectors: Array
     right: Array | None = None  # singular vectors of the other side, if Z is known: (n, r)
+    error: float = 0.0
 
     @property
     def complete(self) -> bool:
@@ -85,7 +88,7 @@ def decompose_kernel(M: Array, noise: float) -> Spectrum:
     """Find the spectrum of M = Z Z'; eigenvalues up to `noise` are zero."""
     values, vectors = eigh(M)
     values[values <= noise] = 0.0
-    return Spectrum(values, vectors)
+    return Spectrum(values, vectors, error=noise)
 
 
 def solve_features(Z: Array, u: Array, alpha: float) -> Array:
