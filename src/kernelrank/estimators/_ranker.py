@@ -121,7 +121,8 @@ class SupportPredictor(Predictor):
         if self.verbose and not callable(self.verbose) and not isinstance(make_kernel(given["kernel"]), Linear):
             n_basis = X.shape[0] if self.n_basis is None else self.n_basis
             print(f"computing the kernel of {X.shape[0]:,} rows and {n_basis:,} basis rows", flush=True)
-        return represent(X, **given, n_threads=threads, queries=queries)
+        any_space = not (getattr(self, "positive", False) or getattr(self, "warm_start", False))
+        return represent(X, **given, n_threads=threads, queries=queries, any_space=any_space)
 
     def _store(self, result: Result, noted: dict[str, Any], solution: dict[str, Any], **attributes: Any) -> None:
         """Keep a solution, and what else is given; of an earlier fit nothing stays."""

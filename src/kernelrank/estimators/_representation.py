@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._memory import require_memory
+from kernelrank.estimators._span_of_rows import SpanOfRows, is_wide
 from kernelrank.features import NystromMap
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._matrices import check_kernel_matrix, check_semidefinite
@@ -31,17 +32,20 @@ class Representation:
         Rows whose kernels are combined; None for all of them.
     nystrom : NystromMap or None
         The map of a reduced set, which has fewer basis rows than rows.
+    span : SpanOfRows or None
+        Wide rows of the linear kernel, which are combined.
     """
 
     products: Products
     kernel: Kernel | None = None
     basis: Rows | None = None
     nystrom: NystromMap | None = None
+    span: SpanOfRows | None = None
 
     def coefficients(self, w: Vector) -> Vector:
         """Return the weights of the features, or of the basis rows' kernels."""
         if self.kernel is None:
-            return w
+            return w if self.span is None else self.span.combine(w[: self.products.n_rows])
         return w[: self.products.n_rows] if self.nystrom is None else np.asarray(self.nystrom.coefficients(w))
 
     def without(self, held_out: Rows) -> Representation:
@@ -53,7 +57,7 @@ class Representation:
     def attributes(self, X: Any, w: Vector) -> dict[str, Any]:
         """Return the attributes that a fitted estimator has for its solution; X are the rows of the fit."""
         if self.kernel is None:
-            return {"coef_": w}
+            return {"coef_": self.coefficients(w)}
         found: dict[str, Any] = {"kernel_": self.kernel, "dual_coef_": self.coefficients(w)}
         if self.basis is not None:
             found["basis_indices_"] = self.basis
@@ -73,12 +77,19 @@ def represent(
     *,
     n_threads: int,
     queries: NDArray[np.int32] | None = None,
+    any_space: bool = False,
 ) -> Representation:
-    """Prepare checked rows for training with a kernel, of all rows' functions or of `n_basis` rows'."""
+    """Prepare checked rows for training with a kernel, of all rows' functions or of `n_basis` rows'.
+
+    `any_space` tells that solutions need not be kept as weights of the features while they are looked for.
+    """
     kernel = make_kernel(kernel)
     if isinstance(kernel, Linear):
         if n_basis is not None:
             raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
+        if any_space and is_wide(X):
+            span = SpanOfRows(X, queries)
+            return Representation(make_kernel_products(span.inner_products(), n_threads), span=span)
         return Representation(make_products(X, n_threads, queries))
     m = X.shape[0]
     if n_basis is None or n_basis >= m:
