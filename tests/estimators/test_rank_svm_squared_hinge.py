@@ -52,7 +52,14 @@ def test_the_attributes_say_what_they_promise(rng, query_weighting, weighted, po
     assert model.n_pairs_ == pytest.approx(comparable_pairs(y, qid, weights).sum(), rel=1e-12)
     assert type(model.n_pairs_) is (float if weighted else int)
     assert model.n_iter_ == len(model.history_) > 1
-    assert model.history_.dtype.names == ("upper_bound", "lower_bound", "seconds", "n_products", "n_evaluations")
+    assert model.history_.dtype.names == (
+        "upper_bound",
+        "lower_bound",
+        "seconds",
+        "n_products",
+        "n_evaluations",
+        "goal",
+    )
     assert model.history_["upper_bound"][-1] == model.objective_
     assert model.history_["upper_bound"][-1] - model.history_["lower_bound"][-1] == model.gap_
     assert model.n_features_in_ == 4

@@ -51,8 +51,9 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
     classes : array-like of shape (n_classes,), default=None
         The classes from the lowest to the highest. None means sorted; text is then sorted by the alphabet.
     tol : float, default=1e-3
-        Certified gap to reach, relative to the objective of ``w = 0``, which is 1 or less: the mean of
-        ``2 * min(share below, share above)`` of the thresholds.
+        Stop at a certified gap of ``tol``, relative to the objective of ``w = 0``, which is 1 or less: the mean of
+        ``2 * min(share below, share above)`` of the thresholds. Where the objective is below a tenth of that, stop at
+        ``10 * tol * objective``, as in :class:`RankSVM`.
     max_iter : int, default=1000
         Iterations at most, each with two products with the features.
     n_jobs : int, default=None
@@ -85,7 +86,7 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
     n_iter_ : int
         Iterations made.
     history_ : structured ndarray of shape (n_iter_,)
-        ``upper_bound, lower_bound, seconds, n_products, n_evaluations`` of each iteration.
+        As in :class:`RankSVM`.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -168,19 +169,18 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         nystrom = self._fit_map(X)
         rows = X if weighty.all() else X[weighty]
         features = rows if nystrom is None else nystrom.transform(rows)
-        tol = self.tol * loss(np.zeros(features.shape[0])).value
         with single_threaded_blas:
-            result = self._minimize(features, loss, tol)
+            result = self._minimize(features, loss)
         thresholds = loss.thresholds(multiply(features, result.w))
         self._store(result, noted, nystrom, classes_=classes, thresholds_=thresholds, history_=result.history)
         if not result.converged:
-            warnings.warn(shortcoming("hinge", tol, result), ConvergenceWarning, stacklevel=2)
+            warnings.warn(shortcoming("hinge", self.tol, result), ConvergenceWarning, stacklevel=2)
         return self
 
-    def _minimize(self, features: Any, loss: OrdinalHinge, tol: float) -> Result:
+    def _minimize(self, features: Any, loss: OrdinalHinge) -> Result:
         report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
         bundle = Bundle(LinearOracle(make_products(features, resolve_threads(self.n_jobs)), loss))
-        return bundle.minimize(self.alpha, tol=tol, max_iter=self.max_iter, report=report)
+        return bundle.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
 
     def decision_function(self, X: Any) -> Vector:
         """Score every row of X: the higher, the higher its class.

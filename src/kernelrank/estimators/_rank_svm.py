@@ -54,9 +54,10 @@ class RankSVM(SupportRanker):
     positive : bool, default=False
         Allow no negative coefficients: the score then never falls when a feature grows. Linear kernel only.
     tol : float, default=1e-3
-        When to stop. For the hinge, the certified gap; the objective of ``w = 0`` is 1, so it is
-        relative to that. For the squared hinge, the norm of the gradient relative to that of
-        ``w = 0``, and the certified gap, which follows from the gradient.
+        Stop at a certified gap of ``tol``, relative to the objective of ``w = 0``, which is 1. Where the objective is
+        below 0.1, stop at ``10 * tol * objective``, so that by default the objective is within 1 % of the optimum
+        (objectives below 1e-5 count as 1e-5 here). With the squared hinge, the norm of the gradient relative to that
+        of ``w = 0`` must be at most ``tol`` as well.
     max_iter : int, default=1000
         Iterations at most. One of the hinge has two products with X, one of the squared hinge
         as many as its inner conjugate gradients take.
@@ -67,7 +68,7 @@ class RankSVM(SupportRanker):
     random_state : int, RandomState instance or None, default=0
         For the draw of `n_basis` rows.
     verbose : int or callable, default=0
-        1 prints a line an iteration: objective, lower bound and gap. A function is called with
+        1 prints one line per iteration: objective, lower bound, gap and the gap to reach. A function is called with
         each record of `history_` instead.
 
     Attributes
@@ -92,7 +93,8 @@ class RankSVM(SupportRanker):
     n_pairs_ : int, or float with sample_weight
         Comparable pairs N, or their total weight.
     history_ : structured ndarray of shape (n_iter_,)
-        ``upper_bound, lower_bound, seconds, n_products, n_evaluations`` of each iteration.
+        ``upper_bound, lower_bound, seconds, n_products, n_evaluations, goal`` of each iteration. The gap is
+        ``upper_bound - lower_bound``, never negative, and ``goal`` is the gap at which `tol` says to stop.
     n_features_in_ : int
         Features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)

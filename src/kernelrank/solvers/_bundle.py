@@ -34,13 +34,13 @@ from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search
 from kernelrank.solvers._model import minimize_model
 from kernelrank.solvers._oracle import Oracle, quiet
-from kernelrank.solvers._result import Log, Report, Result
+from kernelrank.solvers._result import Log, Report, Result, gap_goal
 from kernelrank.solvers._simplex_qp import SimplexSolver
 
 Vector = NDArray[np.float64]
 
 _LINE_TOLERANCE = 1e-3  # of the gap: less is not worth an evaluation
-_MODEL_ACCURACY = 0.01  # of tol
+_MODEL_ACCURACY = 0.01  # of the goal
 _MOST_TRIALS = 20  # steps from zero that lead nowhere
 
 
@@ -90,14 +90,15 @@ class Bundle:
     def minimize(
         self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
     ) -> Result:
-        """Minimise ``R(w) + alpha * ||w||^2`` until the certified gap is at most `tol`.
+        """Minimise ``R(w) + alpha * ||w||^2`` until the certified gap is small enough.
 
         Parameters
         ----------
         alpha : float
             Positive weight of the squared norm.
         tol : float
-            Certified gap to reach.
+            Certified gap to reach, relative to the objective of w = 0; ten times that, relative to the objective
+            itself, where the objective is below a tenth of the one of w = 0 (see `gap_goal`).
         max_iter : int
             Iterations, each with one product with X and one with its transpose.
         report : callable, optional
@@ -130,16 +131,17 @@ class Bundle:
             if self._plane is not None and (iteration > 0 or cuts.size == 1):
                 cuts.add(oracle.subgradient(self._plane.g), self._plane.offset)
                 self._plane = None
-            model = minimize_model(cuts, alpha, _MODEL_ACCURACY * tol, self._solve, positive=self._positive)
-            cuts.use(model.u)
-            lower = max(lower, model.value)
             objective = self._best.objective(alpha)
+            goal = gap_goal(tol, objective, self._value_at_zero)
+            model = minimize_model(cuts, alpha, _MODEL_ACCURACY * goal, self._solve, positive=self._positive)
+            cuts.use(model.u)
+            lower = min(max(lower, model.value), objective)  # beyond the objective it is rounding
             gap = objective - lower
-            log.add(objective, lower)
+            log.add(objective, lower, goal)
             # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take. Of a
             # risk with a kink at zero, rounding may keep the model from saying that there is none.
             settled = self._best.w.any() or not model.w.any() or iteration >= _MOST_TRIALS
-            converged = gap <= tol and bool(settled)
+            converged = gap <= goal and bool(settled)
             if converged or iteration == max_iter - 1:
                 break
             if self._plane is None:

@@ -1,4 +1,4 @@
-"""What a solver returns."""
+"""Results of solvers: the solution, its certificate, and the history of both."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ HISTORY = np.dtype(
         ("seconds", np.float64),  # so far
         ("n_products", np.int64),  # with X or its transpose, so far
         ("n_evaluations", np.int64),  # passes over the pairs, so far
+        ("goal", np.float64),  # gap at which the solver stops
     ]
 )
+
+_TENTH = 10.0  # the goal is relative to the objective where that is below a tenth of the objective at zero,
+_LEAST = 1e-4  # and falls no further than to this share of the goal there
 
 
 Report = Callable[[Any], None]
@@ -32,12 +36,12 @@ class Log:
 
     def __init__(self, oracle: Oracle, began: float, report: Report | None) -> None:
         self._oracle, self._began, self._report = oracle, began, report
-        self._records: list[tuple[float, float, float, int, int]] = []
+        self._records: list[tuple[float, float, float, int, int, float]] = []
 
-    def add(self, upper_bound: float, lower_bound: float) -> None:
+    def add(self, upper_bound: float, lower_bound: float, goal: float) -> None:
         """Add a record, and report it."""
         seconds = time.perf_counter() - self._began
-        record = (upper_bound, lower_bound, seconds, self._oracle.n_products, self._oracle.n_evaluations)
+        record = (upper_bound, lower_bound, seconds, self._oracle.n_products, self._oracle.n_evaluations, goal)
         self._records.append(record)
         if self._report is not None:
             self._report(np.array(record, dtype=HISTORY)[()])
@@ -45,6 +49,17 @@ class Log:
     def history(self) -> NDArray[Any]:
         """All records."""
         return np.array(self._records, dtype=HISTORY)
+
+
+def gap_goal(tol: float, objective: float, at_zero: float) -> float:
+    """Return the gap at which a solver stops.
+
+    It is ``tol`` times the objective at zero. Such a gap says little about a solution whose objective is far smaller:
+    where the objective is below a tenth of that at zero, the goal is ``10 * tol`` times the objective. The goal stays
+    above ``1e-4 * tol`` times the objective at zero, or data that can be ordered without any error would ask for more
+    digits than float64 has.
+    """
+    return tol * min(at_zero, max(_TENTH * objective, _LEAST * at_zero))
 
 
 @dataclass(frozen=True)
@@ -60,11 +75,11 @@ class Result:
     objective : float
         Its objective, an upper bound of the optimum.
     lower_bound : float
-        No solution has a smaller objective.
+        No solution has a smaller objective. At most `objective`.
     converged : bool
         Whether the tolerance was met.
     history : structured ndarray
-        Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations``, one record an iteration.
+        Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations, goal``, one record per iteration.
     """
 
     w: NDArray[np.float64]
@@ -78,6 +93,11 @@ class Result:
     def gap(self) -> float:
         """The certificate: how far the objective can at most be from the optimum."""
         return self.objective - self.lower_bound
+
+    @property
+    def goal(self) -> float:
+        """The gap that the solver was to reach."""
+        return float(self.history["goal"][-1])
 
     @property
     def n_iter(self) -> int:
