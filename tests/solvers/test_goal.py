@@ -12,33 +12,32 @@ from kernelrank.solvers._result import gap_goal
 def test_the_goal_is_relative_to_the_larger_of_both_objectives(at_zero):
     for objective in (1.0, 0.5, 0.1):  # tol of the objective at zero
         assert gap_goal(1e-3, objective * at_zero, at_zero) == pytest.approx(1e-3 * at_zero)
-    for objective in (0.09, 1e-3, 2e-5):  # 10 tol of the objective
+    for objective in (0.09, 0.05, 0.02):  # 10 tol of the objective
         assert gap_goal(1e-3, objective * at_zero, at_zero) == pytest.approx(1e-2 * objective * at_zero)
-    for objective in (1e-5, 1e-9, 0.0):
-        assert gap_goal(1e-3, objective * at_zero, at_zero) == pytest.approx(1e-7 * at_zero)
+    for objective in (0.01, 1e-9, 0.0):
+        assert gap_goal(1e-3, objective * at_zero, at_zero) == pytest.approx(1e-4 * at_zero)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("alpha", [1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("alpha", [1e-2, 1e-3, 1e-4])
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer, load_iris])
 def test_a_small_objective_is_within_a_percent_of_the_optimum(load, alpha, loss):
-    """With a goal of 1e-3 these objectives were up to 200 times the optimum, and said to have converged."""
+    """With a goal of 1e-3 gaps were up to 40 % of these objectives, and said to be small enough."""
     X, y = load(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model = RankSVM(alpha, loss=loss).fit(X, y)
     reference = RankSVM(alpha, loss=loss, tol=1e-6).fit(X, y)
-    assert model.objective_ < 0.05
-    # Objectives below 1e-5 count as 1e-5.
-    assert model.gap_ <= 0.01 * max(model.objective_, 1e-5)
-    assert model.objective_ - reference.objective_ <= 0.01 * max(model.objective_, 1e-5)
+    assert model.objective_ < 0.06
+    assert model.gap_ <= 0.01 * max(model.objective_, 0.01)  # smaller ones count as 0.01
+    assert model.objective_ - reference.objective_ <= 0.01 * max(model.objective_, 0.01)
 
 
 def test_ordinal_regression_stops_by_the_same_rule():
     X, y = load_wine(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = OrdinalSVM(1e-5).fit(X, y)
+    model = OrdinalSVM(1e-3).fit(X, y)
     assert model.history_["upper_bound"][0] < 0.9  # the objective of w = 0
-    assert model.objective_ < 0.05
+    assert 0.01 < model.objective_ < 0.1 * model.history_["upper_bound"][0]
     assert model.gap_ <= 0.01 * model.objective_
     assert model.history_["goal"][-1] == pytest.approx(0.01 * model.objective_)
 

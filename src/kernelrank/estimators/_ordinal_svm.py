@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from kernelrank.estimators._ranker import SupportPredictor
 from kernelrank.estimators._training import print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.losses import OrdinalHinge
-from kernelrank.solvers import Bundle, LinearOracle, Result, make_products, multiply
+from kernelrank.solvers import Bundle, LinearOracle, Result, RowSpace, make_products, multiply
 
 Vector = NDArray[np.float64]
 
@@ -52,8 +53,8 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         The classes from the lowest to the highest. None means sorted; text is then sorted by the alphabet.
     tol : float, default=1e-3
         Stop at a certified gap of ``tol``, relative to the objective of ``w = 0``, which is 1 or less: the mean of
-        ``2 * min(share below, share above)`` of the thresholds. Where the objective is below a tenth of that, stop at
-        ``10 * tol * objective``, as in :class:`RankSVM`.
+        ``2 * min(share below, share above)`` of the thresholds. Where the objective is below a tenth of that, the gap
+        to reach falls with the objective, as in :class:`RankSVM`.
     max_iter : int, default=1000
         Iterations at most, each with two products with the features.
     n_jobs : int, default=None
@@ -179,8 +180,12 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
 
     def _minimize(self, features: Any, loss: OrdinalHinge) -> Result:
         report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
-        bundle = Bundle(LinearOracle(make_products(features, resolve_threads(self.n_jobs)), loss))
-        return bundle.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
+        space = RowSpace.if_wide(features)
+        products = make_products(features if space is None else space.features, resolve_threads(self.n_jobs))
+        result = Bundle(LinearOracle(products, loss)).minimize(
+            self.alpha, tol=self.tol, max_iter=self.max_iter, report=report
+        )
+        return result if space is None else replace(result, w=space.lift(result.w))
 
     def decision_function(self, X: Any) -> Vector:
         """Score every row of X: the higher, the higher its class.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from kernelrank.features import NystromMap
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
 from kernelrank.pairs import UtilityPairs
-from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha, make_products, restrict
+from kernelrank.solvers import LinearOracle, Products, Result, RowSpace, largest_alpha, make_products, restrict
 
 Vector = NDArray[np.float64]
 
@@ -182,8 +183,11 @@ class RankSVMCV(SupportRanker):
         features = X if nystrom is None else nystrom.transform(X)
         # What is learnt from rows lies in their span: with all rows in the basis, nothing of the others is needed.
         reduced = self.n_basis is not None and self.n_basis < X.shape[0]
-        rows = _Rows(make_products(features, resolve_threads(self.n_jobs), queries), y, queries, weights, self.n_jobs)
         with single_threaded_blas:
+            space = None if self.positive else RowSpace.if_wide(features, queries)
+            features = features if space is None else space.features
+            products = make_products(features, resolve_threads(self.n_jobs), queries)
+            rows = _Rows(products, y, queries, weights, self.n_jobs)
             alphas = self._grid(rows)
             fits = _Fits(len(alphas) * (len(folds) + 1), self.verbose if callable(self.verbose) else None)
             scores = np.empty((len(alphas), len(folds)))
@@ -198,6 +202,8 @@ class RankSVMCV(SupportRanker):
             pairs = rows.pairs()
             coef_path, gaps = [], np.empty(len(alphas))
             for k, result in enumerate(self._path(rows, pairs, alphas, fits)):
+                if space is not None:
+                    result = replace(result, w=space.lift(result.w))
                 coef_path.append(result.w if nystrom is None else nystrom.coefficients(result.w))
                 gaps[k] = result.gap
                 if k == best:

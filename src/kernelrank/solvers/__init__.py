@@ -12,6 +12,7 @@ from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle,
 from kernelrank.solvers._path import largest_alpha
 from kernelrank.solvers._products import Products, make_products, multiply, restrict
 from kernelrank.solvers._result import Result
+from kernelrank.solvers._row_space import RowSpace
 
 __all__ = [
     "Basis",
@@ -26,6 +27,7 @@ __all__ = [
     "Oracle",
     "Products",
     "Result",
+    "RowSpace",
     "SmoothLinearOracle",
     "SmoothOracle",
     "WithoutTies",

@@ -24,8 +24,7 @@ HISTORY = np.dtype(
     ]
 )
 
-_TENTH = 10.0  # the goal is relative to the objective where that is below a tenth of the objective at zero,
-_LEAST = 1e-4  # and falls no further than to this share of the goal there
+_LARGEST, _SMALLEST = 0.1, 0.01  # objectives, compared with that at zero, between which the goal falls with them
 
 
 Report = Callable[[Any], None]
@@ -55,11 +54,11 @@ def gap_goal(tol: float, objective: float, at_zero: float) -> float:
     """Return the gap at which a solver stops.
 
     It is ``tol`` times the objective at zero. Such a gap says little about a solution whose objective is far smaller:
-    where the objective is below a tenth of that at zero, the goal is ``10 * tol`` times the objective. The goal stays
-    above ``1e-4 * tol`` times the objective at zero, or data that can be ordered without any error would ask for more
-    digits than float64 has.
+    where the objective is below a tenth of that at zero, the goal is ``10 * tol`` times the objective. Objectives
+    below a hundredth count as a hundredth: data that can be ordered all but without error would otherwise cost many
+    times as many iterations, for a solution that orders nothing else.
     """
-    return tol * min(at_zero, max(_TENTH * objective, _LEAST * at_zero))
+    return tol / _LARGEST * min(max(objective, _SMALLEST * at_zero), _LARGEST * at_zero)
 
 
 @dataclass(frozen=True)
