@@ -189,11 +189,13 @@ class RankSVM(SupportRanker):
         self._check_parameters()
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
-        weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
+        weights = check_weights(sample_weight, X.shape[0])
         y = check_vector(y, "y", X.shape[0])
         queries, _ = encode_queries(qid, X.shape[0])
+        # Where every query counts the same, what all of its weights are multiplied by does not matter.
+        weights, unit = scale_weights(weights, queries if self.query_weighting == "query" else None)
         pairs = UtilityPairs(y, qid=queries, sample_weight=weights, n_jobs=self.n_jobs)
-        n_pairs = pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit
+        n_pairs = pairs.n_pairs if weights is None else _total(pairs.pairs_per_query, unit, power=2)
         return self._train(X, pairs, queries, noted, n_pairs_=n_pairs)
 
     def fit_pairs(
@@ -232,10 +234,15 @@ class RankSVM(SupportRanker):
         self._check_parameters()
         X, qid, noted = self._check_rows(X, qid)
         pairs = np.asarray(pairs)
-        weights, unit = scale_weights(check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs"))
+        weights = check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs")
         queries, _ = encode_queries(qid, X.shape[0])
         preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
-        n_pairs = preferences.n_pairs if weights is None else preferences.n_pairs * unit
+        n_pairs = preferences.n_pairs
+        if weights is not None:  # now that pairs are known to be rows
+            of_pair = queries[pairs[:, 0]] if queries is not None and self.query_weighting == "query" else None
+            weights, unit = scale_weights(weights, of_pair)
+            preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
+            n_pairs = _total(preferences.pairs_per_query, unit)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
     def _train(
@@ -275,3 +282,12 @@ class RankSVM(SupportRanker):
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
         last = getattr(self, "coef_", None)
         return last if self.warm_start and last is not None and len(last) == n_features else None
+
+
+def _total(per_query: NDArray[Any], unit: Any, power: int = 1) -> float:
+    """Return the weight of all pairs, from that of each query in units of its own, or in a common one."""
+    units = np.full(len(per_query), unit) if np.ndim(unit) == 0 else unit
+    with np.errstate(over="ignore"):  # infinity says it
+        for _ in range(power):
+            per_query = per_query[: len(units)] * units  # queries beyond have no pair
+        return float(per_query.sum())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.losses._pairwise import Risk
+from kernelrank.losses._pairwise import Risk, rounding_of
 
 Vector = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class OrdinalHinge:
                 paid += amount
         g *= self._scale
         offset = 2.0 * paid * self._scale
-        value = offset + float(g @ ordered.scores)
+        value = offset + float(g @ ordered.scores) + rounding_of(scores)
         by_row = np.empty_like(g)
         by_row[ordered.rows] = g
         return Risk(value, offset, by_row)

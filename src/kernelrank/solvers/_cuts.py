@@ -47,6 +47,11 @@ class Cuts:
         """Inner products of the slopes."""
         return self._gram[: self.size, : self.size]
 
+    @property
+    def slopes(self) -> Vector:
+        """Slopes of the planes, one per row."""
+        return self._a[: self.size]
+
     def gram_of(self, features: NDArray[np.bool_]) -> Vector:
         """Inner products of the slopes over some of the features: O(size^2 * n_features)."""
         slopes = self._a[: self.size, features]

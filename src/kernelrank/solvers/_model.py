@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.solvers._active_set import refine
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._oracle import finite
 from kernelrank.solvers._simplex_qp import SimplexSolver
@@ -44,8 +45,12 @@ def minimize_model(
 ) -> ModelSolution:
     """Maximise D to within `accuracy`, if the small programs can be solved as well as that."""
     if not positive:
-        program = solve(finite(cuts.gram / (2 * alpha)), cuts.offsets, accuracy)
-        return _evaluate(cuts, alpha, program.u, positive)
+        H = finite(cuts.gram / (2 * alpha))
+        if np.finfo(np.float64).eps * np.diagonal(H).max() > accuracy:  # its digits do not suffice, those of A may
+            root = float(np.sqrt(2 * alpha))
+            u, z = refine(cuts.slopes.T / root, cuts.offsets, cuts.u, accuracy)
+            return _evaluate(cuts, alpha, u, positive)._replace(w=z / -root)
+        return _evaluate(cuts, alpha, solve(H, cuts.offsets, accuracy).u, positive)
     best = _evaluate(cuts, alpha, cuts.u, positive)
     for _ in range(_MOST_PROGRAMS):
         program = solve(finite(cuts.gram_of(best.w > 0) / (2 * alpha)), cuts.offsets, accuracy)

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search_smooth
 from kernelrank.solvers._oracle import SmoothOracle, quiet
-from kernelrank.solvers._result import Log, Report, Result, gap_goal
+from kernelrank.solvers._result import Log, Report, Result, gap_goal, rounding_of_bounds
 
 Vector = NDArray[np.float64]
 
@@ -46,6 +46,7 @@ _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
 _FINAL_ERROR = 0.5  # of the gradient to be reached: a smaller one would not show
 _MOST_FACES = 10  # sets of features at zero that are tried in one step
 _SMALLEST = float(np.finfo(np.float64).tiny)
+_NEGLIGIBLE = 1e-9  # error of scores, compared with a margin of 1
 _MOST_IDLE = 3  # iterations without a smaller objective: float64 is exhausted
 
 
@@ -71,6 +72,7 @@ class Newton:
             # What tolerances are relative to; it does not depend on alpha.
             self._first_norm = _norm(self._reduced(self._slope))
             self._preconditioner = _Preconditioner(oracle.diagonal())
+            self._row_norm = oracle.row_norm()
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 self._move_to(evaluate(oracle, w))
@@ -115,12 +117,15 @@ class Newton:
         for iteration in range(max_iter):
             objective, gradient = self._at.objective(alpha), self._slope + 2 * alpha * self._at.w
             norm = _norm(self._reduced(gradient))
-            shortfall = self._shortfall(gradient, alpha) + 2 * self._oracle.rounding
+            # At zero scores are exact, and a gradient of zero is one of no row.
+            exact = norm == 0 and not self._at.w.any()
+            rounding = 0.0 if exact else 2 * self._oracle.rounding + self._rounding(alpha, objective)
+            shortfall = self._shortfall(gradient, alpha) + rounding
             lower = min(max(lower, objective - shortfall), objective)  # beyond the objective it is rounding
             goal = gap_goal(tol, objective, self._value_at_zero)
             log.add(objective, lower, goal)
             # At zero tol may be met, but nothing is ordered: one step at least, unless there is none to take.
-            small = norm <= tol * self._first_norm and objective - lower <= goal
+            small = norm <= tol * self._first_norm and max(objective - lower, rounding) <= goal
             converged = small and bool(self._at.w.any() or norm == 0)
             if converged or iteration == max_iter - 1 or idle == _MOST_IDLE:
                 break
@@ -129,7 +134,7 @@ class Newton:
             final = min(tol * self._first_norm, 2 * float(np.sqrt(alpha * goal)))
             self._step(gradient, alpha, max(coarse, _FINAL_ERROR * final))
             idle = idle + 1 if self._at.objective(alpha) >= objective else 0
-        return Result(self._at.w, self._at.scores, objective, lower, converged, log.history())
+        return Result(self._at.w, self._at.scores, objective, lower, converged, log.history(), rounding)
 
     def _extrapolate(self, alpha: float) -> None:
         """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
@@ -163,6 +168,14 @@ class Newton:
         if self._positive:  # it may only fall until w is zero
             falls = np.where(gradient > 2 * alpha * w, w * (gradient - alpha * w), falls)
         return float(falls.sum())
+
+    def _rounding(self, alpha: float, objective: float) -> float:
+        """Bound what rounding of products with X may add to the gap, where that is more than the last digits.
+
+        A hinge of h, of scores that are off by e, has the square ``(h + e)^2`` at most.
+        """
+        error = rounding_of_bounds(self._row_norm, alpha, 2 * float(np.linalg.norm(self._at.w)))
+        return error * (2 * float(np.sqrt(objective)) + error) if error > _NEGLIGIBLE else 0.0
 
     def _step(self, gradient: Vector, alpha: float, accuracy: float) -> None:
         """Move to a lower point on the way to the minimum of the quadratic model."""

@@ -34,6 +34,9 @@ class Oracle(Protocol):
     def subgradient(self, g: Vector) -> Vector:
         """X' g: one product with X."""
 
+    def row_norm(self) -> float:
+        """Root of the mean squared norm of the rows of X: one product with X."""
+
 
 class SmoothOracle(Oracle, Protocol):
     """A risk with second derivatives."""
@@ -80,6 +83,11 @@ class LinearOracle:
         self.n_products += 1
         return finite(self._products.backward(g))
 
+    def row_norm(self) -> float:
+        """Root of the mean squared norm of the rows of X: one product with X."""
+        self.n_products += 1
+        return float(np.sqrt(self._products.squares(np.full(self.n_rows, 1.0 / self.n_rows)).sum()))
+
 
 class SmoothLinearOracle(LinearOracle):
     """The same with second derivatives.
@@ -108,8 +116,13 @@ class SmoothLinearOracle(LinearOracle):
         """Diagonal of the second derivative of R, as if every row were compared with the mean row."""
         self.n_products += 2
         d = self._smooth_loss.diagonal()
-        mean = self._products.backward(d) / d.sum()
-        return finite(np.maximum(self._products.squares(d) - d.sum() * mean**2, 0.0))
+        mean, squares = self._products.backward(d) / d.sum(), self._products.squares(d)
+        self._row_norm = float(np.sqrt(squares.sum() / d.sum()))
+        return finite(np.maximum(squares - d.sum() * mean**2, 0.0))
+
+    def row_norm(self) -> float:
+        """Root of the mean squared norm of the rows of X, each with the pairs it has, as `diagonal` found it."""
+        return self._row_norm
 
 
 def finite(values: T) -> T:
