@@ -51,9 +51,13 @@ class SmoothLoss(Loss, Protocol):
 
 def rounding_of(scores: Vector) -> float:
     """Bound the rounding of differences of scores, where it shows beside a margin of 1."""
-    with np.errstate(over="ignore", invalid="ignore"):  # whoever has infinite scores will see it
-        spread = float(np.ptp(scores))
+    spread = _spread(scores)
     return float(np.finfo(np.float64).eps) * spread if _HOPELESS < spread < np.inf else 0.0
+
+
+def _spread(scores: Vector) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever has infinite scores will see it
+        return float(np.ptp(scores))
 
 
 class _PairwiseLoss:
@@ -165,15 +169,14 @@ class PairwiseSquaredHinge(_PairwiseLoss):
     def _add_laplacian(self, scores: Vector, g: Vector) -> float:
         """Add L p / N to g, and return p . L p / N."""
         self.rounding = 0.0
-        with np.errstate(invalid="ignore"):  # whoever has infinite scores will see it
-            wide = _WIDE < np.ptp(scores) < np.inf
-        if not wide:
+        spread = _spread(scores)
+        if not _WIDE < spread < np.inf:
             _, square = self._violated.multiply(scores, self._scale, add_to=g)
             return float(self._scale @ square)
         # Violated pairs may be close together and far from the others: their differences would drown. Sums of
         # whole numbers are exact, and those of the rest are small; but weights are no whole numbers.
         if self._weighted:
-            self.rounding = 4.0 * float(np.finfo(np.float64).eps * np.ptp(scores) ** 2)
+            self.rounding = 4.0 * float(np.finfo(np.float64).eps * spread**2)
         whole = np.rint(scores)
         rest = scores - whole
         product, square = self._violated.multiply(whole, self._scale)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,15 @@ Vector = NDArray[np.float64]
 _IDLE = 5  # programs without it, after which a plane may go
 _ROUNDING = 1e-12  # of the largest use of a plane but the first, which may be used far more
 _FEW = 8  # planes that are not worth the copying
+_MOST_UPDATES = 50  # of a matrix, each of which adds its rounding
+
+
+class _PartOfGram(NamedTuple):
+    """Inner products of the slopes over some features, and how often they were updated."""
+
+    features: NDArray[np.bool_]
+    gram: Vector
+    updates: int
 
 
 class Cuts:
@@ -36,6 +47,7 @@ class Cuts:
         self.size = 1
         self.u = np.ones(1)  # the use of each plane in the last program
         self._idle = np.zeros(1, dtype=np.intp)  # programs since it was used
+        self._part: _PartOfGram | None = None
 
     @property
     def offsets(self) -> Vector:
@@ -53,9 +65,22 @@ class Cuts:
         return self._a[: self.size]
 
     def gram_of(self, features: NDArray[np.bool_]) -> Vector:
-        """Inner products of the slopes over some of the features: O(size^2 * n_features)."""
+        """Inner products of the slopes over some of the features.
+
+        O(size^2) per feature, or per feature that was not among those of the last call, or no longer is, if these are
+        few.
+        """
+        part = self._part
+        if part is not None and part.updates < _MOST_UPDATES:
+            changed = np.flatnonzero(features != part.features)
+            if 2 * len(changed) < np.count_nonzero(features):
+                slopes = self._a[: self.size, changed]
+                gram = part.gram + (slopes * np.where(features[changed], 1.0, -1.0)) @ slopes.T
+                self._part = _PartOfGram(features, gram, part.updates + 1)
+                return gram
         slopes = self._a[: self.size, features]
-        return slopes @ slopes.T
+        self._part = _PartOfGram(features, slopes @ slopes.T, 0)
+        return self._part.gram
 
     def combine(self, u: Vector) -> Vector:
         """Sum of u[k] * a[k]."""
@@ -80,6 +105,10 @@ class Cuts:
         self.size += 1
         self._gram[k, : self.size] = self._gram[: self.size, k] = self._a[: self.size] @ a
         self.u, self._idle = np.append(self.u, 0.0), np.append(self._idle, 0)
+        if self._part is not None:
+            row = self._a[: self.size] @ (a * self._part.features)
+            gram = np.block([[self._part.gram, row[:k, None]], [row[None, :]]])
+            self._part = self._part._replace(gram=gram)
 
     def _grow(self) -> None:
         size = min(2 * len(self._b), self._most)
@@ -114,3 +143,4 @@ class Cuts:
         n = self.size = len(rows)
         self._a[:n], self._b[:n], self._gram[:n, :n] = self._a[rows], self._b[rows], self._gram[np.ix_(rows, rows)]
         self.u, self._idle = self.u[rows], self._idle[rows]
+        self._part = None
