@@ -86,6 +86,11 @@ void pair_totals(const Ranking& self, OutVector<Value> out) {
   std::copy(totals.begin(), totals.end(), out.data());
 }
 
+void write_order(const Ranking& self, OutVector<std::int64_t> out) {
+  require(out.shape(0) == self.n_rows(), "out must have one element per row");
+  self.write_order(out.data());
+}
+
 template <class Value>
 void bind_value(nb::class_<Ranking>& ranking) {
   using namespace nb::literals;
@@ -102,6 +107,7 @@ void bind_counting(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Ranking> ranking(module, "Ranking", "Utilities ranked once, to be counted against many score vectors.");
   ranking.def("__init__", &construct, "utilities"_a, "codes"_a.none(), "n_queries"_a, "weights"_a.none(), "n_threads"_a)
+      .def("order", &write_order, "out"_a.noconvert())
       .def("pair_totals", &pair_totals<std::int64_t>, "out"_a.noconvert())
       .def("pair_totals", &pair_totals<double>, "out"_a.noconvert());
   bind_value<std::int64_t>(ranking);

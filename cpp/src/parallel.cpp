@@ -1,6 +1,7 @@
 #include "kernelrank/parallel.hpp"
 
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -13,40 +14,38 @@ void run_team(int n_threads, Cancellation& cancel, const std::function<void(Memb
     Member alone(0, 1, nullptr, cancel);
     work(alone);
   } else {
-    std::barrier<> meeting(n_threads);
+    int size = 1;
+    std::optional<std::barrier<>> meeting;
     // A member that fails (memory) makes the others stop and no longer waits for them.
-    const auto take_part = [&](Member member) {
+    const auto take_part = [&](int index) {
       try {
+        Member member(index, size, &*meeting, cancel);
         work(member);
       } catch (...) {
         const std::scoped_lock lock(mutex);
         if (!failure) failure = std::current_exception();
         cancel.request();
-        meeting.arrive_and_drop();
+        meeting->arrive_and_drop();
       }
     };
-    // Helpers start together, and only once all of them exist: a thread that
-    // cannot be created must not leave the others waiting at the barrier.
-    enum : int { kHold, kGo, kAbandon };
-    std::atomic<int> start{kHold};
+    // Helpers start together, once it is known how many the system grants: the team is as large as that.
+    std::atomic<bool> start{false};
     std::vector<std::jthread> helpers;
     helpers.reserve(static_cast<std::size_t>(n_threads - 1));
     try {
       for (int index = 1; index < n_threads; ++index) {
         helpers.emplace_back([&, index] {
-          start.wait(kHold);
-          if (start.load() == kAbandon) return;
-          take_part(Member(index, n_threads, &meeting, cancel));
+          start.wait(false);
+          take_part(index);
         });
+        ++size;
       }
-    } catch (...) {
-      start = kAbandon;
-      start.notify_all();
-      throw;
+    } catch (const std::exception&) {  // no more threads, or no memory for them
     }
-    start = kGo;
+    meeting.emplace(size);
+    start = true;
     start.notify_all();
-    take_part(Member(0, n_threads, &meeting, cancel));
+    take_part(0);
   }  // jthreads join here
   if (failure) std::rethrow_exception(failure);
   if (cancel.requested()) throw Cancelled{};

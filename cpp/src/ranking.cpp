@@ -58,8 +58,9 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
       Record* records = workspace->records.data() + query.begin;
       sort_scores(team, workspace->team_sort, sort, values.subspan(query.begin, query.size), nullptr, records);
       if (team.first() && !team.stop()) {
-        rank_query(query, records);
-        total_pairs(query, q, records);
+        Member alone = team.alone();
+        rank_query(alone, query, records);
+        total_pairs(alone, query, q, records);
       }
       team.wait();
     });
@@ -71,30 +72,33 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
   }
 }
 
-void Ranking::rank_query(Query& query, const Record* records) {
+void Ranking::rank_query(Member& member, Query& query, const Record* records) {
   std::uint32_t* starts = level_starts_.data() + query.first_level;
   std::uint32_t* places = places_.data() + query.begin;
   std::uint32_t* levels = levels_.data() + query.begin;
   std::size_t n_levels = 0;
-  for (std::size_t place = 0; place < query.size; ++place) {
-    const std::uint32_t slot = records[place].slot;
-    if (place == 0 || records[place - 1].score < records[place].score) {
-      starts[n_levels++] = static_cast<std::uint32_t>(place);
+  member.blocks({0, query.size}, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t place = begin; place < end; ++place) {
+      const std::uint32_t slot = records[place].slot;
+      if (place == 0 || records[place - 1].score < records[place].score) {
+        starts[n_levels++] = static_cast<std::uint32_t>(place);
+      }
+      places[slot] = static_cast<std::uint32_t>(place);
+      levels[slot] = static_cast<std::uint32_t>(n_levels - 1);
     }
-    places[slot] = static_cast<std::uint32_t>(place);
-    levels[slot] = static_cast<std::uint32_t>(n_levels - 1);
-  }
+  });
   starts[n_levels] = static_cast<std::uint32_t>(query.size);
   query.n_levels = n_levels;
 }
 
-void Ranking::total_pairs(const Query& query, std::size_t index, const Record* records) {
+void Ranking::total_pairs(Member& member, const Query& query, std::size_t index, const Record* records) {
   const std::uint32_t* starts = level_starts_.data() + query.first_level;
   std::int64_t pairs = 0;
   double lower_weight = 0, weighted_pairs = 0;
-  for (std::size_t level = 0; level < query.n_levels; ++level) {
-    pairs += static_cast<std::int64_t>(starts[level]) * (starts[level + 1] - starts[level]);
-    if (weighted_) {
+  member.blocks({0, query.n_levels}, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t level = begin; level < end; ++level) {
+      pairs += static_cast<std::int64_t>(starts[level]) * (starts[level + 1] - starts[level]);
+      if (!weighted_) continue;
       double weight = 0;
       for (std::uint32_t place = starts[level]; place < starts[level + 1]; ++place) {
         weight += weights(query)[records[place].slot];
@@ -102,9 +106,18 @@ void Ranking::total_pairs(const Query& query, std::size_t index, const Record* r
       weighted_pairs += lower_weight * weight;
       lower_weight += weight;
     }
-  }
+  });
   pair_counts_[index] = pairs;
   if (weighted_) pair_weights_[index] = weighted_pairs;
+}
+
+void Ranking::write_order(std::int64_t* rows) const {
+  for (const Query& query : queries_) {
+    const std::uint32_t* of = places(query);
+    for (std::size_t slot = 0; slot < query.size; ++slot) {
+      rows[query.begin + of[slot]] = static_cast<std::int64_t>(row(query.begin + slot));
+    }
+  }
 }
 
 std::unique_ptr<Workspace> Ranking::borrow_workspace() const {

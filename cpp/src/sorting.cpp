@@ -145,7 +145,8 @@ void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::spa
       mine, [&](std::size_t begin, std::size_t end) { widen(scores.subspan(begin, end - begin), lowest, highest); });
   shared.extremes[index] = {lowest, highest};
   member.wait();
-  for (const auto& part : shared.extremes) {
+  const auto n_members = static_cast<std::size_t>(member.size());
+  for (const auto& part : std::span(shared.extremes).first(n_members)) {
     lowest = std::min(lowest, part.lowest);
     highest = std::max(highest, part.highest);
   }
@@ -159,14 +160,14 @@ void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::spa
     for (std::size_t i = begin; i < end; ++i) ++next[step(scores[i])];
   });
   member.wait();
-  if (member.first() && !member.stop()) shared.begin_steps(n_steps);  // a member that failed has no counts
+  if (member.first() && !member.stop()) shared.begin_steps(n_steps, n_members);  // a member that failed has no counts
   member.wait();
   member.blocks(mine, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) records[next[step(scores[i])]++] = record(i);
   });
   member.wait();
   // Steps are shared out by where they begin. The last member has come to their ends.
-  const std::uint32_t* ends = shared.next.back().data();
+  const std::uint32_t* ends = shared.next[n_members - 1].data();
   const auto cut = [&](std::size_t at) { return at == 0 ? ends : std::lower_bound(ends, ends + n_steps, at) + 1; };
   const auto begin_of = [&](const std::uint32_t* end) { return end == ends ? 0 : end[-1]; };
   if (!member.stop()) {  // or the records may be half written
@@ -186,12 +187,12 @@ void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::spa
   member.wait();
 }
 
-void TeamSortMemory::begin_steps(std::size_t n_steps) {
+void TeamSortMemory::begin_steps(std::size_t n_steps, std::size_t n_members) {
   std::uint32_t *first = next.front().data(), position = 0, largest = 0;
   for (std::size_t k = 0; k < n_steps; ++k) {
     const std::uint32_t begin = position;
     position += std::exchange(first[k], position);
-    for (std::size_t i = 1; i < next.size(); ++i) position += std::exchange(next[i].data()[k], position);
+    for (std::size_t i = 1; i < n_members; ++i) position += std::exchange(next[i].data()[k], position);
     largest = std::max(largest, position - begin);
   }
   most = largest;

@@ -259,17 +259,17 @@ template <class Number>
 void SvmlightReader<Number>::parse(std::string_view lines, int n_threads, Cancellation& cancel) {
   const std::size_t n = std::min(static_cast<std::size_t>(n_threads), lines.size() / kLeastPiece + 1);
   if (pieces_.size() < n) pieces_.resize(n);
-  const std::span<Piece> pieces(pieces_.data(), n);
-  const auto cut = [&](std::size_t k) {
-    const std::size_t near = lines.size() * k / n;
+  const auto cut = [&](std::size_t k, std::size_t n_pieces) {
+    const std::size_t near = lines.size() * k / n_pieces;
     return near == 0 ? 0 : lines.find('\n', near - 1) + 1;
   };
   bool accepted = false;
   const bool at_start = n_lines_ == 0;
   run_team(static_cast<int>(n), cancel, [&](Member& member) {
-    const auto k = static_cast<std::size_t>(member.index());
-    const std::size_t begin = cut(k);
-    parse_piece(lines.substr(begin, cut(k + 1) - begin), at_start && k == 0, pieces[k], member);
+    const auto k = static_cast<std::size_t>(member.index()), n_pieces = static_cast<std::size_t>(member.size());
+    const std::span<Piece> pieces(pieces_.data(), n_pieces);
+    const std::size_t begin = cut(k, n_pieces);
+    parse_piece(lines.substr(begin, cut(k + 1, n_pieces) - begin), at_start && k == 0, pieces[k], member);
     member.wait();
     if (member.first() && !member.stop()) {
       accept(pieces);

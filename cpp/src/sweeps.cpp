@@ -15,13 +15,14 @@ std::size_t rows_between_polls(std::size_t cost) {
 }
 
 // The three ways of keeping the rows of the window. Each answers, for row i, how much of the
-// window lies above (Up) or below (not Up) its utility; cost() counts the steps of an insertion. Up mirrors the keys,
-// so that the structures only ever count what is below and sums of weights never cancel.
+// window lies above (Up) or below (not Up) its utility. Up mirrors the keys, so that the structures only ever count
+// what is below and sums of weights never cancel. cost() is the time of an insertion and a count, in units of one step
+// along an array: it says how often to look at the cancellation flag.
 template <bool Up, class Set>
 struct PlaceTally {
   static constexpr bool kCounts = !std::is_same_v<Set, SumTree>;
   Set set;
-  static std::size_t cost(const Arranged&) { return 1; }
+  static std::size_t cost(const Arranged&) { return kCounts ? 1 : 1024; }
   void insert(const Arranged& q, std::size_t i) {
     put(q, i, [&](auto... args) { set.insert(args...); });
   }
@@ -79,7 +80,8 @@ struct LevelTally {
 template <bool Up, class Value>
 struct RedBlackTally {
   RedBlackTree<Value> tree;
-  static std::size_t cost(const Arranged&) { return 1; }
+  // Two walks down a tree that is larger than any cache, some 30 misses each.
+  static std::size_t cost(const Arranged&) { return std::size_t{1} << 14; }
   void insert(const Arranged& q, std::size_t i) { tree.insert(q.key(i), value_of<Value>(q, i)); }
   void load(const Arranged& q, std::size_t i) { insert(q, i); }
   void settle() {}
@@ -104,12 +106,12 @@ constexpr std::size_t kTogether = 16;
 template <bool Up, class Tally, class Count>
 class Sweep {
  public:
-  Sweep(const Arranged& q, Tally& tally, Output<Count> out) : q_(q), tally_(tally), out_(out) {}
+  Sweep(const Arranged& q, Tally& tally, Output<Count> out, Member& member)
+      : q_(q), tally_(tally), out_(out), member_(member) {}
 
-  void run(Member& member, Range mine) {
-    if (mine.size() == 0 || member.stop()) return;  // after a stop the records may be half written
+  void run(Range mine) {
+    if (mine.size() == 0 || member_.stop()) return;  // after a stop the records may be half written
     const Range steps = Up ? mine : Range{q_.n - mine.end, q_.n - mine.begin};
-    const std::size_t steps_a_poll = rows_between_polls(Tally::cost(q_));
     // What the window of the first row holds goes in at once.
     std::size_t end = q_.n;
     while (edge_ < end) {
@@ -119,13 +121,13 @@ class Sweep {
     const auto load = [&](std::size_t from, std::size_t to) {
       for (std::size_t step = from; step < to; ++step) tally_.load(q_, row(step));
     };
-    member.blocks({0, edge_}, load, steps_a_poll);
+    member_.blocks({0, edge_}, load, rows_a_poll_);
     tally_.settle();
     const auto walk = [&](std::size_t from, std::size_t to) {
       for (; from + kTogether <= to; from += kTogether) advance_together(from);
       for (; from < to; ++from) advance_one(from);
     };
-    member.blocks(steps, walk, steps_a_poll);
+    member_.blocks(steps, walk, rows_a_poll_);
   }
 
  private:
@@ -134,8 +136,23 @@ class Sweep {
     return Up ? q_.violated(row(of), row(other)) : q_.violated(row(other), row(of));
   }
 
+  // Calls enter(row) for what comes into the window of a step. That may be most of the rows, where scores have a gap:
+  // if a row takes long, it looks at the cancellation flag in between.
+  template <class Enter>
+  void take_in(std::size_t step, Enter&& enter) {
+    if (rows_a_poll_ == Member::kBlock) {
+      for (; edge_ < q_.n && in_window(step, edge_); ++edge_) enter(row(edge_));
+      return;
+    }
+    std::size_t end = 0;
+    do {
+      end = std::min(q_.n, edge_ + rows_a_poll_);
+      for (; edge_ < end && in_window(step, edge_); ++edge_) enter(row(edge_));
+    } while (edge_ == end && end < q_.n && !member_.stop());
+  }
+
   void advance_one(std::size_t step) {
-    for (; edge_ < q_.n && in_window(step, edge_); ++edge_) tally_.insert(q_, row(edge_));
+    take_in(step, [&](std::size_t j) { tally_.insert(q_, j); });
     out_.write(row(step), tally_.count(q_, row(step)));
   }
 
@@ -150,8 +167,7 @@ class Sweep {
       bound[r] = Up ? q_.level_end(i) : q_.level_begin(i);
       sums[r] = tally_.count(q_, i);
     }
-    for (; edge_ < q_.n && in_window(from + kTogether - 1, edge_); ++edge_) {
-      const std::size_t j = row(edge_);
+    take_in(from + kTogether - 1, [&](std::size_t j) {
       const double score = Up ? q_.score(j) : q_.score(j) + q_.margin;
       const std::uint32_t key = q_.key(j);
       const Count value = value_of<Count>(q_, j);
@@ -161,19 +177,21 @@ class Sweep {
         sums[r] += counts ? value : Count{0};
       }
       tally_.insert(q_, j);
-    }
+    });
     for (std::size_t r = 0; r < kTogether; ++r) out_.write(row(from + r), sums[r]);
   }
 
   const Arranged q_;
   Tally& tally_;
   Output<Count> out_;
+  Member& member_;
+  const std::size_t rows_a_poll_ = rows_between_polls(Tally::cost(q_));
   std::size_t edge_ = 0;  // steps whose rows are in the window
 };
 
 template <bool Up, class Tally, class Count>
 void sweep(const Arranged& q, Tally tally, Member& member, Range mine, Output<Count> out) {
-  Sweep<Up, Tally, Count>(q, tally, out).run(member, mine);
+  Sweep<Up, Tally, Count>(q, tally, out, member).run(mine);
 }
 
 template <bool Up>

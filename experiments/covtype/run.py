@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -23,6 +24,7 @@ import numpy as np
 
 from benchmarks._timing import table
 from kernelrank import RankSVM, RankSVMCV
+from kernelrank.exceptions import PathEndWarning
 from kernelrank.kernels import Gaussian
 
 SIZES = (None, 100, 300, 1000)  # basis rows; None is a linear model
@@ -194,6 +196,7 @@ def run(n_rows: int | None, jobs: int) -> str:
 
 
 def main() -> None:
+    warnings.simplefilter("ignore", PathEndWarning)  # the grids of alpha are fixed by design
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, help="only the first ones; prints, writes nothing")
     parser.add_argument("--jobs", type=int, default=2, help="threads")

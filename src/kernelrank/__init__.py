@@ -22,7 +22,7 @@ __all__ = [
 ]
 _ROOMS = (
     *("cli", "datasets", "estimators", "exceptions", "features", "io", "kernels", "losses"),
-    *("metrics", "model_selection", "pairs", "persistence", "plots", "solvers"),
+    *("metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "solvers"),
 )
 
 

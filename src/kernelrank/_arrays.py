@@ -3,6 +3,9 @@
 Algebra is written once, against the namespace of its arrays. What the standard lacks is here, and what NumPy and SciPy
 do better than it asks for. Numbers of rows, groups and orders are NumPy's everywhere; `like` and `take` bring them to
 where an array is.
+
+Decompositions and large products can be interrupted. They are NumPy's: SciPy's keep Python's lock while they run, so
+that no other thread could wait for them.
 """
 
 from __future__ import annotations
@@ -19,10 +22,13 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from sklearn import get_config
 
+from kernelrank._interrupt import interruptible
+
 Array = Any  # of float64; in any namespace, on any device
 Codes = NDArray[np.integer[Any]]
 
 _IN_CACHE = 1 << 15  # elements of some rows: 256 KiB
+_FEW = 128  # rows of a matrix that are not worth halving
 _AT_ONCE = 1 << 22  # elements that keep another device busy: 32 MiB
 
 
@@ -68,11 +74,37 @@ def copied(x: Array) -> Array:
     return array_namespace(x).asarray(x, copy=True) if is_foreign(x) else x.copy()
 
 
+def canonical(X: Any) -> Any:
+    """Return a CSR or CSC matrix with sorted indices, each of them once, and no stored zeros; a copy if it has others.
+
+    Products add up the stored elements of a row in their order: of equal rows it must be the same.
+    """
+    stored = X.indptr[-1]  # the arrays may be longer
+    if X.has_canonical_format and np.count_nonzero(X.data[:stored]) == stored:
+        return X
+    # SciPy notes its findings in the matrix, and sorts in place.
+    X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
 def take(x: Array, numbers: Codes, axis: int = 0) -> Array:
     """Copy rows, or other parts of an array, which may be sparse; NumPy's numbers tell which."""
     if is_foreign(x):
         return array_namespace(x).take(x, like(numbers, x), axis=axis)
     return x[numbers] if axis == 0 else np.take(x, numbers, axis=axis)
+
+
+def without_empty_columns(*matrices: Any) -> list[Any]:
+    """Return CSR matrices with the columns in which one of them has elements, at least one column; data are shared."""
+    used = [matrix.indices[: matrix.indptr[-1]] for matrix in matrices]
+    columns, places = np.unique(np.concatenate(used), return_inverse=True)
+    ends = np.cumsum([len(indices) for indices in used])[:-1]
+    return [
+        sp.csr_array((matrix.data[: len(indices)], indices, matrix.indptr), shape=(matrix.shape[0], len(columns) or 1))
+        for matrix, indices in zip(matrices, np.split(places, ends), strict=True)
+    ]
 
 
 def take_rows(matrix: Array, rows: Codes) -> Array:
@@ -116,20 +148,30 @@ def fill_diagonal(matrix: Array, value: float) -> Array:
     return matrix
 
 
+def matmul(left: Array, right: Array) -> Array:
+    """Multiply two dense matrices; NumPy's product can be interrupted."""
+    if is_foreign(left):
+        return left @ right
+    return interruptible(lambda: left @ right, 2.0 * left.shape[0] * left.shape[-1] * right.shape[-1])
+
+
 def eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
     if is_foreign(matrix):
         return array_namespace(matrix).linalg.eigh(matrix)  # type: ignore[no-any-return]
-    values, vectors = scipy.linalg.eigh(matrix, check_finite=False, driver="evd")
+    values, vectors = interruptible(lambda: np.linalg.eigh(matrix), 9.0 * len(matrix) ** 3)
     return values, np.ascontiguousarray(vectors)  # hold-outs take rows of it
 
 
-def svd(matrix: Array) -> tuple[Array, Array, Array]:
-    """Singular values, and the left and the right singular vectors, as columns."""
+def svd(matrix: Array, *, complete: bool = False) -> tuple[Array, Array, Array]:
+    """Singular values, and the left and the right singular vectors, as columns; of all of them, for NumPy."""
     if is_foreign(matrix):
-        left, singular, right = array_namespace(matrix).linalg.svd(matrix, full_matrices=False)
+        left, singular, right = array_namespace(matrix).linalg.svd(matrix, full_matrices=complete)
         return singular, left, right.T
-    left, singular, right = scipy.linalg.svd(matrix, full_matrices=False, check_finite=False)
+    m, n = matrix.shape
+    left, singular, right = interruptible(
+        lambda: np.linalg.svd(matrix, full_matrices=complete), 8.0 * m * n * min(m, n)
+    )
     return singular, np.ascontiguousarray(left), right.T
 
 
@@ -139,9 +181,60 @@ def solve_shifted(matrix: Array, shift: float, right: Array) -> Array:
         xp = array_namespace(matrix)
         return xp.linalg.solve(matrix + shift * xp.eye(matrix.shape[0], device=device(matrix), dtype=xp.float64), right)
     matrix.flat[:: len(matrix) + 1] += shift
-    # The transpose of a symmetric array in C order is the array in Fortran's: LAPACK needs no copy.
-    factor = scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
-    return scipy.linalg.cho_solve(factor, right, check_finite=False)
+    factor = cholesky(matrix)
+    return scipy.linalg.cho_solve((factor, True), right, check_finite=False)
+
+
+def cholesky(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return L, lower triangular, with ``L L'`` a positive definite matrix of NumPy."""
+    return np.asarray(interruptible(lambda: np.linalg.cholesky(matrix), len(matrix) ** 3 / 3.0), dtype=np.float64)
+
+
+def pivoted_cholesky(matrix: NDArray[np.float64], tolerance: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Find rows that leave no other row more than `tolerance` of its own.
+
+    Returns
+    -------
+    order : ndarray of shape (n,)
+        The rows in the order in which they were chosen, then the others.
+    R : ndarray of shape (rank, n)
+        ``R' R`` is the positive semidefinite matrix in that order, up to `tolerance`; its first `rank` columns are
+        upper triangular.
+
+    Notes
+    -----
+    O(n^2 rank), in blocks of rows as LAPACK's ``dpstrf``, which cannot be interrupted.
+    """
+    A, order = matrix.copy(), np.arange(len(matrix))
+    for block in slices(len(A), _FEW):
+        left = np.diagonal(A)[block.start :].copy()  # what rows have of their own
+        for j in range(block.start, block.stop):
+            k = j + int(np.argmax(left[j - block.start :]))
+            if not left[k - block.start] > tolerance:
+                return order, np.triu(A[:j])
+            if k != j:
+                for exchanged in (A, A.T, order):
+                    exchanged[[j, k]] = exchanged[[k, j]]
+                left[k - block.start] = left[j - block.start]
+            A[j, j:] -= A[block.start : j, j] @ A[block.start : j, j:]
+            A[j, j:] /= A[j, j] ** 0.5
+            left[j + 1 - block.start :] -= A[j, j + 1 :] ** 2
+        done = A[block, block.stop :]
+        A[block.stop :, block.stop :] -= matmul(done.T, done)
+    return order, np.triu(A)
+
+
+def invert_triangular(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Invert an upper triangular matrix by halves, so that products, which can be interrupted, are most of the work."""
+    n, half = len(matrix), len(matrix) // 2
+    inverse = np.zeros((n, n))
+    if n <= _FEW:
+        inverse[:] = scipy.linalg.solve_triangular(matrix, np.eye(n), check_finite=False)
+        return inverse
+    inverse[:half, :half] = invert_triangular(matrix[:half, :half])
+    inverse[half:, half:] = invert_triangular(matrix[half:, half:])
+    inverse[:half, half:] = -matmul(matmul(inverse[:half, :half], matrix[:half, half:]), inverse[half:, half:])
+    return inverse
 
 
 class GroupSums:

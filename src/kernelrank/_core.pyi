@@ -18,6 +18,8 @@ class Ranking:
         weights: _Floats | None,
         n_threads: int,
     ) -> None: ...
+    def order(self, out: NDArray[np.int64]) -> None:
+        """Write the rows sorted by query and rising utility, ties in the order of the rows."""
     # Results are int64 for a ranking without weights, float64 for one with.
     def pair_totals(self, out: NDArray[Any]) -> None:
         """Write the comparable pairs of each query, or their weight."""
@@ -69,8 +71,8 @@ class Preferences(_Violated):
 class HeldOutRows:
     """Rows of which two at a time are held out."""
 
-    # Residuals and targets have a line an output.
-    def __init__(self, diagonal: _Floats, residuals: _Floats, targets: _Floats) -> None: ...
+    # Residuals and targets have a line per output; scales are those of the errors of each row.
+    def __init__(self, diagonal: _Floats, residuals: _Floats, targets: _Floats, scales: _Floats) -> None: ...
 
 # A block of I - A: `between` has rows from `first` on, and all columns from there.
 def predict_held_out(
@@ -80,6 +82,8 @@ def predict_held_out(
     first: int,
     shift: float,
     n_threads: int,
+    tolerances: _Floats,
+    limits: _Floats,
 ) -> None:
     """Write the predictions of rows that are held out with a column."""
 
@@ -91,6 +95,7 @@ def order_held_out(
     shift: float,
     n_threads: int,
     tolerances: _Floats,
+    limits: _Floats,
 ) -> None:
     """Write the signs of the differences of rows and columns that are held out together."""
 
@@ -103,8 +108,39 @@ def count_held_out(
     shift: float,
     n_threads: int,
     tolerances: _Floats,
+    limits: _Floats,
 ) -> None:
     """Add the pairs with different targets, and twice those in the right order, ties once."""
+
+# Dense matrices may have any strides of whole elements, and hold float32 or float64.
+def multiply_rows(
+    matrix: NDArray[Any],
+    w: _Floats,
+    out: _Floats,
+    n_threads: int,
+    shift: _Floats | None = None,
+    origins: NDArray[np.int32] | None = None,
+    drifts: NDArray[np.uint8] | None = None,
+) -> None:
+    """Write out[i] = (row i - shift) . w; where a column drifts, the row `origins[i]` is subtracted instead."""
+
+def multiply_columns(
+    matrix: NDArray[Any],
+    g: _Floats,
+    out: _Floats,
+    n_threads: int,
+    shift: _Floats | None = None,
+    origins: NDArray[np.int32] | None = None,
+    drifts: NDArray[np.uint8] | None = None,
+    squared: bool = False,
+) -> None:
+    """Write out[k] = (column k - shift) . g, or with the squares of the elements."""
+
+def multiply_matrices(left: NDArray[Any], right: _Floats, out: _Floats, n_threads: int) -> None:
+    """Write out = left times right."""
+
+def inner_product(a: _Floats, b: _Floats) -> float:
+    """Return a . b."""
 
 def gather_product(
     starts: NDArray[Any],

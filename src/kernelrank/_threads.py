@@ -1,44 +1,31 @@
-"""How many threads to use, and keeping BLAS to one of them."""
+"""How many threads to use."""
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
+from kernelrank._rules import N_JOBS
+
 
 def resolve_threads(n_jobs: int | None) -> int:
     """Turn scikit-learn's n_jobs into a number of threads."""
+    N_JOBS("n_jobs", n_jobs)
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-class _SingleThreadedBlas:
-    """Limits BLAS while anybody is inside; fits of several threads may overlap."""
+def blas_threads() -> int:
+    """Return how many threads BLAS may use, as the environment, threadpoolctl or joblib have set it.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
-
-
-# Keeps BLAS from splitting sums by the number of its threads: results would depend on it.
-# Threads are used above BLAS instead, on fixed blocks of rows.
-single_threaded_blas = _SingleThreadedBlas()
+    What has no ``n_jobs`` uses as many, as if it were BLAS. The number is never set here: it is one for the whole
+    process, and threadpoolctl lets only one thread of a process change it.
+    """
+    return max((each.get_num_threads() or 1 for each in _blas().lib_controllers), default=1)
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries: once is enough
+def _blas() -> ThreadpoolController:
+    # Looks through all loaded libraries: once is enough.
+    return ThreadpoolController().select(user_api="blas")

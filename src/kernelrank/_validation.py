@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
-import narwhals as nw
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, column_or_1d, validation
 
-from kernelrank._arrays import accepted_namespace, place, to_host
-from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError
+from kernelrank._arrays import accepted_namespace, canonical, is_foreign, place, to_host
+from kernelrank._columns import as_frame, explain_dates, explain_missing, explain_text, query_columns
+from kernelrank._warnings import warn
+from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError, QueryColumnWarning
 
 QID_COLUMN = "qid"
+_LONG_MESSAGE = 600  # characters
+
+
+def refuse_mask(values: Any, name: str) -> None:
+    """Raise an error if elements of a masked array are masked: NumPy would take what lies under the mask."""
+    parts = values if isinstance(values, list | tuple) else (values,)
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(
+            f"{name} contains a missing value: elements of a masked array are masked. Fill them in (numpy.ma.filled),"
+            " or leave their rows out."
+        )
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return an array of NumPy; one with masked elements is an error."""
+    refuse_mask(values, name)
+    return np.asarray(to_host(values))
+
+
+def as_numbers(values: Any, name: str) -> NDArray[Any]:
+    """Return an array of real numbers, which may be NaN or infinite; whole numbers stay whole."""
+    array = as_array(values, name)
+    try:
+        if array.dtype.kind == "O" and array.size:
+            numbers = np.array(array.tolist())
+            return numbers if numbers.dtype.kind in "iu" else array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as reason:
+        raise ValueError(f"{name} must hold real numbers ({reason}).") from None
+    if array.dtype.kind in "USmMcV":
+        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    return array
 
 
 def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: str = "rows") -> NDArray[np.float64]:
     """Return `values` as a finite, contiguous float64 vector, of length `n_rows` if given."""
-    vector = np.asarray(to_host(values))
+    vector = as_numbers(values, name)
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = column_or_1d(vector, warn=True)
     if vector.ndim != 1:
-        raise ValueError(f"{name} must have one element a row, got an array of shape {vector.shape}.")
-    if vector.dtype.kind == "O" and len(vector):
-        as_numbers = np.array(vector.tolist())
-        vector = as_numbers if as_numbers.dtype.kind in "iu" else vector
-    if vector.dtype.kind in "USmM":
-        raise ValueError(f"{name} must hold numbers, got dtype {vector.dtype}.")
+        raise ValueError(f"{name} must have one element per row, got an array of shape {vector.shape}.")
     if vector.dtype.kind in "iu" and len(vector) and max(-int(vector.min()), int(vector.max())) > 2**53:
         raise ValueError(f"{name} has integers beyond 2**53, which float64 cannot tell apart; pass their ranks.")
     with _quiet():
@@ -46,7 +75,7 @@ def check_weights(
     """Return weights that are finite and not negative, or None."""
     if weights is None:
         return None
-    vector = np.asarray(to_host(weights))
+    vector = as_array(weights, name)
     if vector.ndim > 1:
         raise ValueError(f"{name} must be a 1D array, one element for each of the {of}, got shape {vector.shape}.")
     vector = check_vector(np.full(n_rows, vector) if vector.ndim == 0 else vector, name, n_rows, of)
@@ -83,15 +112,16 @@ def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tup
     """
     if qid is None:
         return None, 1
-    if np.ma.is_masked(qid):
-        raise ValueError(f"{name} contains a missing value.")
+    refuse_mask(qid, name)
+    if isinstance(qid, Set | Mapping):
+        raise ValueError(f"{name} must have one element per row in their order, got a {type(qid).__name__}.")
     ids = qid if isinstance(qid, np.ndarray) else as_id_array(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:
-        raise ValueError(f"{name} must have one element a row, got an array of shape {ids.shape}.")
+        raise ValueError(f"{name} must have one element per row, got an array of shape {ids.shape}.")
     if len(ids) != n_rows:
-        raise ValueError(f"{name} has {len(ids)} elements, but there are {n_rows} rows.")
+        raise ValueError(f"{name} has {len(ids)} elements, but there are {n_rows} rows.{_hint_of_sizes(ids, n_rows)}")
     if ids.dtype == np.int32 and _are_codes(ids):
         return np.ascontiguousarray(ids), int(ids.max()) + 1
     if ids.dtype.kind == "O":
@@ -104,6 +134,13 @@ def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tup
     starts = _run_starts(ids)
     codes_of_runs, n_queries = _number(ids[starts])
     return np.repeat(codes_of_runs, np.diff(np.append(starts, n_rows))), n_queries
+
+
+def _hint_of_sizes(ids: NDArray[Any], n_rows: int) -> str:
+    """Say how to convert sizes of groups, as XGBoost and LightGBM take them, if ids may be such."""
+    if ids.dtype.kind not in "iu" or ids.sum() != n_rows:
+        return ""
+    return " If these are the sizes of groups of rows, pass numpy.repeat(numpy.arange(len(sizes)), sizes)."
 
 
 def _number(ids: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
@@ -137,9 +174,9 @@ def _are_codes(ids: NDArray[np.int32]) -> bool:
 def as_id_array(qid: ArrayLike) -> NDArray[Any]:
     """Make an array of ids without turning mixed types into text, or tuples into columns."""
     qid = to_host(qid)
-    if hasattr(qid, "__array__") or np.isscalar(qid):
+    if hasattr(qid, "__array__") or not isinstance(qid, Iterable) or isinstance(qid, str | bytes):
         return np.asarray(qid)
-    ids = list(qid)  # type: ignore[arg-type]
+    ids = list(qid)
     # Arrays of text lose zero bytes at its end, and arrays of large integers their last digits.
     if len({type(each) for each in ids}) <= 1 and not isinstance(ids[0] if ids else None, tuple | list | str):
         array = np.asarray(ids)
@@ -174,7 +211,7 @@ def _encode_one_by_one(ids: NDArray[np.object_], name: str) -> tuple[NDArray[np.
         try:
             codes[row] = numbers.setdefault(each, len(numbers))
         except TypeError:
-            raise ValueError(f"{name} must have one element a row, each of them hashable, got {each!r}.") from None
+            raise ValueError(f"{name} must have one element per row, each of them hashable, got {each!r}.") from None
     return codes, len(numbers)
 
 
@@ -187,12 +224,26 @@ def _is_missing(each: Any) -> bool:
 
 def separate_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
     """Take a data-frame column named "qid" out of X, as the query ids."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame) or QID_COLUMN not in frame.columns:
+    frame = as_frame(X)
+    if frame is None or QID_COLUMN not in frame.columns:
         return X, qid
     if qid is not None:
         raise ValueError("qid was given twice: as an argument and as a column of X. Drop one of them.")
     return frame.drop(QID_COLUMN).to_native(), frame[QID_COLUMN].to_numpy()
+
+
+def warn_of_query_columns(estimator: Any, X: Any) -> None:
+    """Warn if features have names of query ids; to be called by a ranker that is fitted without queries."""
+    names = query_columns(X)
+    if names:
+        warn(
+            f"{type(estimator).__name__} is fitted without queries, but the feature {names[0]!r} has the name of a"
+            " column of query ids. As a feature it is a number like any other, and all rows are compared with each"
+            ' other. Pass the ids as qid=..., name the column of a data frame "qid", or put the ranker into'
+            " kernelrank.pipelines.make_query_pipeline, which keeps that column away from the other steps. If it is a"
+            " feature, rename it, or ignore kernelrank.exceptions.QueryColumnWarning.",
+            QueryColumnWarning,
+        )
 
 
 def warn_of_missing_queries(estimator: Any) -> None:
@@ -201,40 +252,90 @@ def warn_of_missing_queries(estimator: Any) -> None:
     while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # of a search, of a pipeline
         model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
     if getattr(model, "_fitted_with_queries", False):
-        warnings.warn(
-            f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are"
-            ' compared. Pass qid to score, or put it into a data-frame column named "qid". Inside scikit-learn\'s'
-            " cross-validation, enable metadata routing (sklearn.set_config(enable_metadata_routing=True)) or use"
-            " the column.",
+        warn(
+            f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are compared."
+            " Pass qid to score. If you did, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
+            " searches and cross-validation, only get it with metadata routing. There are two remedies: put the steps"
+            " into kernelrank.pipelines.make_query_pipeline instead of a Pipeline, with the ids in a data-frame column"
+            ' named "qid"; or enable routing by sklearn.set_config(enable_metadata_routing=True).',
             MissingQueryWarning,
-            stacklevel=3,
         )
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool = False) -> Any:
-    """Return X as a finite float32 or float64 matrix, dense or CSR/CSC; record or check its columns.
+    """Return X as a finite float32 or float64 matrix, dense or canonical CSR/CSC; record or check its columns.
 
     It is NumPy's, unless scikit-learn dispatches array libraries and `any_namespace` says that the estimator does so,
     too.
     """
     X = X if any_namespace else to_host(X)
     xp = accepted_namespace(X)
-    with _quiet():
-        return validation.validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=(xp.float64, xp.float32),
-            order=None,
-            accept_large_sparse=True,
-        )
+    found = _check(
+        partial(validation.validate_data, estimator, reset=reset),
+        X,
+        type(estimator).__name__,
+        accept_sparse=("csr", "csc"),
+        dtype=(xp.float64, xp.float32),
+        order=None,
+        accept_large_sparse=True,
+    )
+    return canonical(found) if sp.issparse(found) else found
+
+
+def check_matrix(X: Any, user: str, **options: Any) -> Any:
+    """Return X as scikit-learn's ``check_array`` does, with the errors of :func:`check_features`."""
+    return _check(check_array, X, user, input_name="X", **options)
+
+
+def _check(check: Callable[..., Any], X: Any, user: str, **options: Any) -> Any:
+    """Check X by a function of scikit-learn; errors name X, the columns that are to blame, and the remedy."""
+    X = refuse_what_is_no_number(X)
+    try:
+        with _quiet():
+            return check(X, **options)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_explain(error, X, user)) from None
+
+
+def refuse_what_is_no_number(X: Any) -> Any:
+    """Return a matrix, of which lists become an array; masked elements and dates are errors."""
+    refuse_mask(X, "X")
+    X = np.asarray(X) if isinstance(X, list | tuple) else X
+    dates = explain_dates(X)
+    if dates is not None:
+        raise ValueError(dates)
+    return X
+
+
+def _explain(error: Exception, X: Any, user: str) -> str:
+    """Say more about an error of scikit-learn, if it can be told from X what is wrong with it."""
+    words = str(error)
+    words = words if len(words) < _LONG_MESSAGE else words.splitlines()[0]  # the rest may be all of X
+    if hasattr(X, "shape") and not is_foreign(X):
+        wrong = None if sp.issparse(X) else explain_text(X)
+        if wrong is not None:
+            return f"{wrong} ({words})"
+        missing = explain_missing(X, user) if "NaN" in words else None
+        if missing is not None:
+            return missing
+    return words if re.search(r"\bX\b", words) else f"X: {words}"
+
+
+def count_rows(X: Any) -> int:
+    """Return the number of rows of what another estimator will check."""
+    refuse_mask(X, "X")
+    X = np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "shape") else X
+    try:
+        return int(X.shape[0]) if getattr(X, "shape", ()) else len(X)
+    except TypeError as error:
+        raise TypeError(f"X must be a matrix or a data frame ({error}).") from None
 
 
 def as_rows(fold: Any, m: int) -> NDArray[np.intp]:
     """Return the numbers of rows that are given by number, or by a mask."""
     try:
-        numbers = np.asarray(fold)
+        numbers = as_array(fold, "a fold")
         numbers = numbers.astype(np.intp) if numbers.size == 0 else numbers
         if numbers.dtype.kind in "iu" and numbers.size and numbers.min() < 0:
             raise IndexError("a row is negative")

@@ -7,13 +7,20 @@ __all__ = [
     "DataFormatError",
     "FewPermutationsWarning",
     "IdenticalRowsWarning",
+    "InvalidParameterError",
     "MissingQueryWarning",
     "ModelFormatError",
     "NoComparablePairsError",
+    "PathEndWarning",
     "PooledEstimateWarning",
+    "QueryColumnWarning",
     "UndefinedMetricError",
     "UndefinedQueryWarning",
 ]
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """A parameter has a value of a wrong type or out of its range; the message names the parameter."""
 
 
 class UndefinedMetricError(ValueError):
@@ -42,6 +49,14 @@ class IdenticalRowsWarning(UserWarning):
 
 class MissingQueryWarning(UserWarning):
     """A model fitted with queries is scored as if all rows belonged to a single one."""
+
+
+class PathEndWarning(UserWarning):
+    """The best alpha is the first or the last of those that were tried, and others may be better."""
+
+
+class QueryColumnWarning(MissingQueryWarning):
+    """A ranker is fitted without queries, but one of its features has the name of a column of query ids."""
 
 
 class PooledEstimateWarning(UserWarning):

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_wine
 
 from kernelrank import RLS, OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV, cli, metrics
 from kernelrank.cli import _data
@@ -94,6 +95,83 @@ def test_evaluate_shows_queries_and_takes_scores_from_anywhere(shell, held_out, 
     assert [row["qid"] for row in result["per_query"]] == list(dict.fromkeys(held_out.qid.tolist()))
     text = shell("evaluate", held_out.path, "-s", scores, "--metric", "concordance", "--per-query").out
     assert "q14" in text
+
+
+@pytest.fixture
+def sparse_grades(tmp_path, rng):
+    """Twelve queries with ids of five digits, of which a third have nothing relevant; scores beside them."""
+    qid, x = np.repeat(np.arange(18_210, 18_222), 8), rng.normal(size=96)
+    y = np.where(qid % 3 == 0, 0, (x + rng.normal(size=96) > 0.5).astype(int))
+    y[::8] = (qid[::8] % 3 > 0).astype(int)
+    data, scores = tmp_path / "grades.txt", tmp_path / "scores.txt"
+    data.write_text("".join(f"{g} qid:{q} 1:{v!r}\n" for g, q, v in zip(y, qid, x.tolist(), strict=True)))
+    np.savetxt(scores, x)
+    return data, scores, (y, x, qid)
+
+
+def table_of(text, heading="metric"):
+    """Lines of a printed table by their first word."""
+    lines = [line.split() for line in text.split("\n\n")[0 if text.startswith(heading) else -1].splitlines()]
+    return {line[0]: line[1:] for line in lines}
+
+
+@pytest.mark.parametrize("undefined", [None, "skip", 0, 1])
+def test_evaluate_counts_undefined_queries_as_it_is_told(shell, sparse_grades, undefined):
+    data, scores, rows = sparse_grades
+    y, x, qid = rows
+    told = [] if undefined is None else ["--undefined", undefined]
+    names = ("map", "mrr", "ndcg@3", "concordance", "ndcg@3:convention=letor", "ndcg@mean:gain=linear:undefined=1")
+    call = ["evaluate", data, "-s", scores, *(part for name in names for part in ("--metric", name)), *told]
+    given = {} if undefined is None else {"undefined": undefined}
+    expected = {
+        "map": metrics.average_precision(y, x, qid=qid, per_query=True, **given),
+        "mrr": metrics.reciprocal_rank(y, x, qid=qid, per_query=True, **given),
+        "ndcg@3": metrics.ndcg(y, x, qid=qid, k=3, per_query=True, **given),
+        "concordance": metrics.concordance_index(y, x, qid=qid, per_query=True, **given),
+        "ndcg@3:convention=letor": metrics.ndcg(y, x, qid=qid, k=3, convention="letor", per_query=True),
+        "ndcg@mean:gain=linear:undefined=1": metrics.ndcg(
+            y, x, qid=qid, k="mean", gain="linear", undefined=1, per_query=True
+        ),
+    }
+    found = shell(*call, "--json").json["metrics"]
+    assert list(found) == list(names)
+    for name, values in expected.items():
+        assert found[name]["mean"] == pytest.approx(np.nanmean(values), rel=1e-12), name
+        assert found[name]["n_queries"] == np.sum(~np.isnan(values)), name
+    text = shell(*call).out
+    table = table_of(text)
+    assert {name: int(table[name][-1]) for name in names} == {name: found[name]["n_queries"] for name in names}
+    assert ("--undefined 0" in text) == (undefined in (None, "skip"))
+
+
+def test_cv_says_how_many_queries_a_mean_is_over(shell, sparse_grades, tmp_path):
+    data, _, _ = sparse_grades
+    call = ("cv", data, "--alphas", "2", "--folds", 3, "--metric", "map", "--metric", "mrr", "-o", tmp_path / "m")
+    assert {name: line[-1] for name, line in table_of(shell(*call).out.split(":\n\n")[1]).items()} == {
+        "metric": "queries",
+        "map": "8",
+        "mrr": "12",
+    }
+    result = shell(*call, "--select", "ndcg@3", "--undefined", "0", "--json").json
+    assert {name: each["n_queries"] for name, each in result["metrics"].items()} == {"map": 12, "mrr": 12}
+    model = load_model(tmp_path / "m")
+    assert model.scoring == "ndcg@3:undefined=0"
+    rows = load_svmlight(data)
+    np.testing.assert_array_equal(model.scores_, clone(model).fit(rows.X, rows.y, qid=rows.qid).scores_)
+
+
+def test_cv_without_queries_says_how_many_folds(shell, tmp_path, rng):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"{a},{a}\n" for a in rng.normal(size=30)))
+    out = shell("cv", path, "--target", "y", "--alphas", "2", "--folds", 3, "--metric", "concordance").out
+    assert table_of(out.split(":\n\n")[1])["metric"] == ["mean", "std", "folds"]
+    assert table_of(out.split(":\n\n")[1])["concordance"][-1] == "3"
+
+
+def test_ids_of_queries_are_shown_as_they_are(shell, sparse_grades):
+    data, scores, _ = sparse_grades
+    out = shell("evaluate", data, "-s", scores, "--metric", "mrr", "--per-query").out
+    assert list(table_of(out, heading="qid"))[1:] == [str(each) for each in range(18_210, 18_222)]
 
 
 def test_metrics_of_grades_are_left_out_for_measurements(shell, tmp_path, rng):
@@ -324,7 +402,7 @@ class TestKernels:
                 (("--kernel", "gaussian", "--coef0", 1), "--coef0 is for --kernel polynomial"),
                 (("--kernel", "gaussian", "--gamma", 0), "gamma must be a positive number"),
                 (("--kernel", "polynomial", "--degree", 0), "degree must be a positive whole number"),
-                (("--kernel", "polynomial", "--coef0", -1), "coef0 must not be negative"),
+                (("--kernel", "polynomial", "--coef0", -1), "coef0 must be a finite number that is not negative"),
                 (("--n-basis", 5), "--n-basis is for --kernel gaussian or polynomial, or for --method rankrls"),
                 (("--kernel", "gaussian", "--n-basis", 0), "--n-basis: must be 1 at least"),
                 (("--kernel", "gaussian", "--positive"), "positive=True is for the linear kernel"),
@@ -548,7 +626,14 @@ class TestMistakes:
 
     @pytest.mark.parametrize(
         ("metric", "word"),
-        [("recall", "recall"), ("auc@3", "auc"), ("precision", "precision@10"), ("ndcg@x", "ndcg@10")],
+        [
+            ("recall", "recall"),
+            ("auc@3", "auc"),
+            ("precision", "precision@10"),
+            ("ndcg@x", "ndcg@10"),
+            ("ndcg@3:gain=cubic", "gain must be"),
+            ("ndcg@3:depth=2", "one of the options gain"),
+        ],
     )
     def test_of_metrics(self, shell, train, tmp_path, metric, word):
         (tmp_path / "s").write_text("0\n" * len(train.y))
@@ -645,7 +730,60 @@ def test_ctrl_c_is_clean(tmp_path, rng):
 
 
 def test_demo(shell, tmp_path):
-    assert shell("demo", "--folder", tmp_path / "demo").code == 0
-    assert "$ kernelrank train" in shell.out
-    names = {p.name for p in (tmp_path / "demo").iterdir()}
-    assert names == {"train.txt", "test.txt", "model.kr", "convergence.png"}
+    folder = tmp_path / "demo"
+    assert shell("demo", "--folder", folder).code == 0
+    assert {p.name for p in folder.iterdir()} == {"train.txt", "test.txt", "cv.kr", "model.kr", "convergence.png"}
+    chosen = load_model(folder / "cv.kr").alpha_
+    assert re.search(r"\$ kernelrank train .*--alpha (\S+)", shell.out)[1] == f"{chosen:.4g}"
+    assert load_model(folder / "model.kr").alpha == pytest.approx(chosen, rel=1e-3)
+
+
+class TestPaths:
+    """Alphas that go on, ends of them, and kernels to choose from."""
+
+    @pytest.fixture
+    def wine(self, tmp_path):
+        path = tmp_path / "wine.txt"
+        dump_svmlight(*load_wine(return_X_y=True), path)
+        return path
+
+    def test_a_path_goes_on(self, shell, wine):
+        result = shell("cv", wine, "--alphas", 8, "--folds", 3, "--json").json
+        alphas = [each["alpha"] for each in result["path"]]
+        assert len(alphas) > 8
+        assert result["alpha_at_end"] is False
+        assert max(each["mean"] for each in result["path"]) > 0.97
+
+    def test_the_table_says_where_the_best_is_at_the_end(self, shell, wine):
+        shell("cv", wine, "--alphas", "1000,100", "--folds", 3)
+        assert re.search(r"^100 .*\* at the end: others beyond it may be better$", shell.out, re.MULTILINE)
+        assert "warning: The best alpha, 100, is the smallest" in shell.err
+        assert shell("cv", wine, "--alphas", "1000,100", "--folds", 3, "--json").json["alpha_at_end"] is True
+
+    @pytest.mark.parametrize("method", ["ranksvm", "rankrls"])
+    def test_gamma_is_searched(self, shell, train, tmp_path, method):
+        options = ("--method", method, "--kernel", "gaussian", "--folds", 3, "--alphas", "1,0.01", "--n-basis", 30)
+        result = shell("cv", train.path, *options, "--gamma", "0.001,0.1,10", "-o", tmp_path / "m", "--json").json
+        single = {
+            gamma: shell("cv", train.path, *options, "--gamma", gamma, "--json").json for gamma in (0.001, 0.1, 10)
+        }
+        best = max(single, key=lambda gamma: max(each["mean"] for each in single[gamma]["path"]))
+        assert [each["gamma"] for each in result["kernels"]] == list(single)
+        assert result["gamma"] == best
+        for name in ("path", "metrics", "alpha"):
+            assert result[name] == single[best][name]
+        assert load_model(tmp_path / "m").kernel_.gamma == best
+        table = shell("cv", train.path, *options, "--gamma", "0.001,0.1,10").out
+        assert re.search(rf"^{best:.4g} +0\.\d+ +\*$", table, re.MULTILINE)
+
+    def test_all_parameters_of_a_kernel_are_combined(self, shell, train):
+        options = ("--kernel", "polynomial", "--degree", "1,2", "--coef0", "0,1", "--n-basis", 20, "--alphas", "1,0.1")
+        kernels = shell("cv", train.path, *options, "--folds", 2, "--json").json["kernels"]
+        assert [(each["degree"], each["coef0"]) for each in kernels] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+
+    def test_training_takes_one_kernel(self, shell, train, tmp_path):
+        shell("train", train.path, "-o", tmp_path / "m", "--kernel", "gaussian", "--gamma", "1,2").assert_refused(
+            "--gamma"
+        )
+        shell("cv", train.path, "--kernel", "gaussian", "--gamma", "1,wide").assert_refused("1,wide")
+        shell("cv", train.path, "--kernel", "polynomial", "--degree", "1.5").assert_refused("whole numbers")

@@ -209,7 +209,9 @@ def test_mistakes(learn, classify, train, tmp_path):
     learn("-t", 2, "-g", 0, train.path, tmp_path / "m").assert_refused("-g: gamma must be a positive number, got 0.0")
     learn("-t", 1, "-d", 0, train.path, tmp_path / "m").assert_refused("-d: degree must be")
     learn("-t", 1, "-s", -1, train.path, tmp_path / "m").assert_refused("-s: gamma must be")
-    learn("-t", 1, "-r", -1, train.path, tmp_path / "m").assert_refused("-r: coef0 must not be negative")
+    learn("-t", 1, "-r", -1, train.path, tmp_path / "m").assert_refused(
+        "-r: coef0 must be a finite number that is not negative"
+    )
     learn("-t", 3, train.path, tmp_path / "m").assert_refused("the sigmoid is no kernel")
     learn(tmp_path / "nowhere", tmp_path / "m").assert_refused("nowhere")
     classify(train.path, tmp_path / "m", tmp_path / "p").assert_refused("No such file")

@@ -208,9 +208,11 @@ def test_plain_pairs_are_the_compiled_ones(rng, kernel):
     X[:3] = X[3:6]
     ranking = RankRLS(kernel=kernel).fit(X, y)._training.solver.one_ranking
     m, F, halves, pairs = len(X), ranking.all_pairs(0.1), 0, 0
-    for rows, equations in ranking.blocks_of_pairs(np.arange(m), np.arange(m), 0.1 * (1 - 2 / m)):
-        assert_allclose(y.T[:, rows, None] - equations.solve()[0], F[:, rows], rtol=1e-10)
-        counts = equations.count(y.T[:, rows, None], y.T[:, None], np.full(2, 1e-12), alone=False)
+    alpha = 0.1 * (1 - 2 / m)
+    ties = ranking.tolerances(alpha), ranking.limits
+    for rows, equations in ranking.blocks_of_pairs(np.arange(m), np.arange(m), alpha):
+        assert_allclose(equations.predict(y.T[:, rows, None], y.T[:, None], *ties)[0], F[:, rows], rtol=1e-10)
+        counts = equations.count(y.T[:, rows, None], y.T[:, None], *ties, alone=False)
         halves, pairs = halves + counts[0], pairs + counts[1]
     counted = ranking.count_pairs(0.1)
     assert pairs.tolist() == counted.pairs.tolist()

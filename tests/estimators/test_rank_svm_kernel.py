@@ -22,10 +22,11 @@ def data(rng, m=60, n=3):
 def test_it_is_the_linear_one_of_the_map(rng, loss, kernel):
     X, y = data(rng)
     qid = np.arange(60) // 12
-    model = RankSVM(0.01, loss=loss, kernel=kernel, tol=1e-6).fit(X, y, qid=qid)
+    tol = 1e-6 if loss == "hinge" else 1e-9  # two ways to one solution
+    model = RankSVM(0.01, loss=loss, kernel=kernel, tol=tol).fit(X, y, qid=qid)
     assert not hasattr(model, "coef_")
-    assert model.gap_ <= 1e-6
-    reference = make_pipeline(NystromMap(kernel, 60), RankSVM(0.01, loss=loss, tol=1e-6))
+    assert model.gap_ <= tol
+    reference = make_pipeline(NystromMap(kernel, 60), RankSVM(0.01, loss=loss, tol=tol))
     reference.fit(X, y, ranksvm__qid=qid)
     np.testing.assert_allclose(model.predict(X[:7]), reference.predict(X[:7]), rtol=1e-6, atol=1e-8)
     assert model.objective_ == pytest.approx(reference[-1].objective_)
@@ -81,7 +82,7 @@ def test_precomputed_kernels(rng):
 
 
 def test_memory_is_asked_for(rng, monkeypatch):
-    X, y = data(rng, m=300)
+    X, y = data(rng, m=400)
     monkeypatch.setattr("kernelrank._memory.available_memory", lambda: 2**20)
     with pytest.raises(MemoryError, match="n_basis"):
         RankSVM(kernel="gaussian").fit(X, y)

@@ -372,3 +372,14 @@ def test_conjugate_gradients_that_end_early_say_so(rng):
         RankRLS(solver="cg", kernel="gaussian").fit(X, y)
     with pytest.raises(ValueError, match="solver must be"):
         RankRLS(solver="lsmr").fit(X, y)
+
+
+def test_queries_weighted_as_in_rlscore(rng):
+    """Its QueryRankRLS centres each query: a pair of a query of n rows weighs 1 / n."""
+    sizes = np.array([3, 10, 25, 7])
+    qid, m = np.repeat(np.arange(4), sizes), sizes.sum()
+    X, y = rng.normal(size=(m, 5)), rng.normal(size=m)
+    centring = np.eye(m) - (qid[:, None] == qid) / sizes[qid]
+    expected = np.linalg.solve(X.T @ centring @ X + 0.7 * np.eye(5), X.T @ centring @ y)
+    model = RankRLS(2 * 0.7 / m, query_weighting="pair").fit(X, y, qid=qid, sample_weight=sizes[qid] ** -0.5)
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-12)

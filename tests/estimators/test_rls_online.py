@@ -1,5 +1,6 @@
 """Rows that are added and forgotten, against fits to what remains."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -142,3 +143,45 @@ def test_what_cannot_be(rng):
         assert not hasattr(model, "partial_fit")
         assert not hasattr(model, "forget")
     assert not hasattr(RankRLSCV(), "fit_pairs")
+
+
+class OnlyLooksUp(dict):
+    """A dictionary that can neither be copied nor gone through: each takes as long as there are elements."""
+
+    def _refuse(self, *_):
+        raise AssertionError("all that came before was gone through")
+
+    __iter__ = keys = items = values = copy = __or__ = __ror__ = __eq__ = _refuse
+    __hash__ = None
+
+
+def test_the_cost_of_a_call_is_that_of_its_rows(rng):
+    X, y = data(rng, m=40)
+    qid = np.arange(40) // 5
+    model = RankRLS().partial_fit(X[:20], y[:20], qid=qid[:20])
+    model._ids = OnlyLooksUp(model._ids)
+    model.partial_fit(X[20:], y[20:], qid=qid[20:]).forget(X[:10], y[:10], qid=qid[:10])
+    assert_same(model, RankRLS().fit(X[10:], y[10:], qid=qid[10:]))
+    with pytest.raises(ValueError, match="learnt before"):
+        model.partial_fit(X[20:], y[20:], qid=qid[20:])
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_learns_for_itself(rng, duplicate):
+    X, y = data(rng, m=40)
+    qid = np.arange(40) // 5
+    model = RankRLS().partial_fit(X[:20], y[:20], qid=qid[:20])
+    other = duplicate(model)
+    model.partial_fit(X[20:], y[20:], qid=qid[20:])
+    other.partial_fit(X[20:], y[20:], qid=qid[20:]).forget(X[:5], y[:5], qid=qid[:5])
+    assert_same(model.forget(X[:10], y[:10], qid=qid[:10]), RankRLS().fit(X[10:], y[10:], qid=qid[10:]))
+    assert_same(other, RankRLS().fit(X[5:], y[5:], qid=qid[5:]))
+
+
+def test_what_fails_leaves_the_queries_as_they_were(rng):
+    X, y = data(rng, m=40)
+    qid = np.arange(40) // 5
+    model = RankRLS().partial_fit(X[:20], y[:20], qid=qid[:20])
+    with pytest.raises(ValueError, match="no sum over rows"):  # other rows than were learnt
+        model.forget(1e3 * X[:5], y[:5], qid=qid[:5])
+    assert_same(model.forget(X[:5], y[:5], qid=qid[:5]), RankRLS().fit(X[5:20], y[5:20], qid=qid[5:20]))

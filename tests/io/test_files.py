@@ -2,11 +2,16 @@
 
 import gzip
 import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
 
 import pytest
 
+from kernelrank.io import dump_svmlight
+from kernelrank.io._aside import open_aside
 from kernelrank.io._files import open_for_reading, replace_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and permissions of POSIX")
@@ -121,3 +126,146 @@ def test_a_pipe_is_written_to(tmp_path):
     reader.join(timeout=10)
     assert read == [b"content"]
     assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+# Errors of the system
+
+
+@posix
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path):
+    import resource
+
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # as a quota, and as little room as on a full disk
+    try:
+        with pytest.raises(OSError, match=f"{path.name}'$") as caught:
+            write(path, bytes(1_000_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(path)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+def test_a_device_that_is_full():
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        dump_svmlight([[1.0]], [1], "/dev/full")
+
+
+@posix
+def test_errors_about_other_files_keep_their_names(tmp_path):
+    with pytest.raises(FileNotFoundError, match="other"), replace_file(tmp_path / "file"):
+        (tmp_path / "other").read_bytes()
+
+
+@posix
+def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
+    def refuse(path, *_):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "open", refuse)  # whoever may do everything is refused nothing
+    with pytest.raises(PermissionError, match=r"file'$"):
+        write(tmp_path / "file", b"new")
+
+
+def test_the_content_is_on_the_disk_before_the_name(tmp_path, monkeypatch):
+    calls = []
+    for name in ("fsync", "replace"):
+        function = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *a, name=name, function=function: (calls.append(name), function(*a))[1])
+    write(tmp_path / "file", b"new")
+    assert calls == ["fsync", "replace"]
+
+
+# Leftovers
+
+WRITE_AND_WAIT = """
+import sys, time
+from kernelrank.io._files import replace_file
+with replace_file(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("written", flush=True)
+    time.sleep(600)
+"""
+
+
+@posix
+def test_leftovers_of_killed_processes_are_removed_and_others_stay(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    (tmp_path / ".kernelrank-notes.tmp").write_bytes(b"not ours")
+    (tmp_path / ".0123456789abcdef.tmp").write_bytes(b"not ours")
+    os.mkfifo(tmp_path / ".kernelrank-0123456789abcdef.tmp")
+    known = set(os.listdir(tmp_path))
+    writer = subprocess.Popen([sys.executable, "-c", WRITE_AND_WAIT, path], stdout=subprocess.PIPE)
+    try:
+        assert writer.stdout.readline() == b"written\n"
+        write(tmp_path / "another", b"new")
+        assert len(set(os.listdir(tmp_path)) - known - {"another"}) == 1  # it is still being written
+    finally:
+        writer.send_signal(signal.SIGKILL)
+        writer.communicate()
+    assert path.read_bytes() == b"old"
+    assert len(set(os.listdir(tmp_path)) - known - {"another"}) == 1
+    write(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert set(os.listdir(tmp_path)) == known | {"another"}
+
+
+@posix
+def test_files_that_are_written_at_the_same_time(tmp_path):
+    """Each is a leftover to the others, were it not for the locks."""
+    with (
+        replace_file(tmp_path / "a") as first,
+        replace_file(tmp_path / "b") as second,
+        replace_file(tmp_path / "a") as third,
+    ):
+        first.write(b"first")
+        second.write(b"second")
+        third.write(b"third")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"first", "b": b"second"}
+
+
+@posix
+def test_many_threads_write_one_file(tmp_path):
+    errors = []
+
+    def write_often(content):
+        try:
+            for _ in range(30):
+                write(tmp_path / "file", content)
+        except BaseException as error:
+            errors.append(error)
+
+    contents = [bytes([65 + k]) * 5000 for k in range(4)]
+    threads = [threading.Thread(target=write_often, args=[content]) for content in contents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert os.listdir(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_bytes() in contents
+
+
+@posix
+def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monkeypatch):
+    from kernelrank.io import _aside
+
+    locks = []
+
+    def remove_then_lock(descriptor, how):
+        if not locks:
+            (left,) = tmp_path.iterdir()
+            left.unlink()
+        locks.append(how)
+
+    monkeypatch.setattr(_aside.fcntl, "flock", remove_then_lock)
+    path, descriptor = open_aside(tmp_path)
+    os.close(descriptor)
+    assert len(locks) == 2
+    assert list(tmp_path.iterdir()) == [path]

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,10 @@ ids = st.one_of(
 comment_texts = st.text(st.characters(codec="utf-8", exclude_characters="\n")).map(lambda text: text.strip(" \t\r"))
 
 
+def are_written_differently(qid):
+    return len(set(map(str, qid))) == len(set(qid))
+
+
 @st.composite
 def tables(draw):
     m, n = draw(st.integers(0, 6)), draw(st.integers(0, 5))
@@ -30,7 +35,7 @@ def tables(draw):
     with np.errstate(over="ignore"):
         X = np.array([draw(values) for _ in range(m * n)]).reshape(m, n).astype(dtype)
     y = np.array([draw(values) for _ in range(m)], dtype=np.float64)
-    qid = draw(st.none() | st.lists(ids, min_size=m, max_size=m))
+    qid = draw(st.none() | st.lists(ids, min_size=m, max_size=m).filter(are_written_differently))
     comments = draw(st.none() | st.lists(comment_texts, min_size=m, max_size=m))
     return X, y, qid, comments
 
@@ -148,3 +153,20 @@ def test_compressed_by_name(tmp_path, suffix):
     X, y, _, _ = load_svmlight(path)
     np.testing.assert_array_equal(X.toarray(), np.eye(200))
     np.testing.assert_array_equal(y, np.arange(200))
+
+
+def test_different_ids_that_would_be_written_alike():
+    with pytest.raises(ValueError, match="a number and a text that are written alike"):
+        dump([[1.0], [2.0]], [1, 2], qid=[1, "1"])
+    assert dump([[1.0], [2.0]], [1, 2], qid=[1, np.int64(1)]) == b"1 qid:1 1:1\n2 qid:1 1:2\n"
+
+
+@pytest.mark.parametrize("path", ["data.txt", Path("data.txt"), BytesIO()], ids=["str", "Path", "file"])
+def test_arguments_in_the_wrong_order(path):
+    X, y = [[1.0], [2.0]], [1, 2]
+    for arguments in ((path, X, y), (path, y, X)):
+        with pytest.raises(TypeError, match=r"X must be a matrix, got .*: the order is dump_svmlight\(X, y, target\)"):
+            dump_svmlight(*arguments)
+    with pytest.raises(TypeError, match=r"target must be a path.*, got list: the order is dump_svmlight"):
+        dump_svmlight(X, y, y)
+    assert not Path("data.txt").exists()

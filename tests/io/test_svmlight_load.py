@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
+from sklearn.preprocessing import StandardScaler
 
 from kernelrank.exceptions import DataFormatError
 from kernelrank.io import SvmlightData, _load, dump_svmlight, load_svmlight
@@ -406,3 +407,32 @@ def test_ctrl_c_returns_within_a_second(n_jobs, block_bytes):
     output = process.communicate("1 1:1\n", timeout=60)[0].splitlines()
     assert output[1:] == ["works"]
     assert float(output[0]) - sent < 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_dense_rows(rng, dtype):
+    content = large_file(rng)
+    found = load(content, dense=True, dtype=dtype, n_features=45)
+    assert type(found.X) is np.ndarray
+    sparse = load(content, dtype=dtype, n_features=45)
+    np.testing.assert_array_equal(found.X, sparse.X.toarray(), strict=True)
+    assert found.X.flags.c_contiguous
+    np.testing.assert_array_equal(found.y, sparse.y)
+    StandardScaler().fit_transform(found.X)  # which refuses to subtract the means of sparse rows
+    assert load("", dense=True).X.shape == (0, 0)
+
+
+def test_dense_rows_that_do_not_fit_into_memory(tmp_path):
+    (tmp_path / "wide").write_text("1 1000000000000000:1\n")
+    with pytest.raises(MemoryError, match=r"wide: a dense array of shape \(1, 1000000000000000\) takes .* dense=False"):
+        load_svmlight(tmp_path / "wide", dense=True)
+
+
+def test_dense_is_true_or_false():
+    with pytest.raises(ValueError, match="dense must be True or False, got 'yes'"):
+        load("1 1:1", dense="yes")
+
+
+def test_ids_are_compared_as_written():
+    ids = ["01", "1", "001", "1.10", "1.1", "1e5", "100000", "12345678901234567890", "+1", "-0", "0"]
+    assert load("".join(f"1 qid:{each} 1:1\n" for each in ids)).qid.tolist() == ids

@@ -1,11 +1,14 @@
 """Tables, taken apart by the names of their columns."""
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import polars as pl
 import pytest
 
 from kernelrank import RankSVM
-from kernelrank.io import _tables, load_table
+from kernelrank.io import _tables, load_svmlight, load_table
 
 both_readers = pytest.mark.parametrize("backend", ["polars", "pandas"])
 
@@ -59,7 +62,109 @@ def test_columns_to_leave_out_and_to_take(tmp_path, frame):
 def test_a_column_named_qid_is_taken_as_that(tmp_path, frame):
     path = write(frame.rename({"district": "qid"}), tmp_path / "t.csv")
     assert load_table(path, target="price").qid.tolist() == ["a", "a", "b"]
-    assert load_table(path, target="price", qid="age", drop=["qid"]).qid.tolist() == [10.0, 2.5, 30.0]
+    assert load_table(path, target="price", qid="age", drop=["qid"]).qid.tolist() == ["10.0", "2.5", "30.0"]
+
+
+# Query ids
+
+
+def queries(path, lines, **options):
+    path.write_text("query,a,y\n" + "".join(f"{each},{row},{row % 3}\n" for row, each in enumerate(lines)))
+    return load_table(path, **{"target": "y", "qid": "query", **options})
+
+
+@both_readers
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["01", "1", "001"],
+        ["1.10", "1.1"],
+        ["1e5", "100000"],
+        ["+1", "1", "-0", "0"],
+        ["12345678901234567890", "12345678901234567891"],
+        ["9223372036854775807", "9223372036854775808"],
+        ["9" * 50, "9" * 49 + "8", "9" * 5000],
+        ["NA", "nan", "null", "NaN", "None"],
+        ["true", "True", "1"],
+        ["2020-01-01", "2020-1-1"],
+        [" 1", "1", "1 "],
+        ["ä", "a"],
+    ],
+    ids=lambda ids: ids[0][:20],
+)
+def test_ids_of_text_are_compared_as_written(tmp_path, ids, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    assert queries(tmp_path / "t.csv", ids * 2).qid.tolist() == ids * 2
+
+
+@both_readers
+def test_plain_integers_are_numbers_as_in_svmlight_files(tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    ids = [0, 7, -3, 2**63 - 1, -(2**63), 7]
+    table = queries(tmp_path / "t.csv", ids)
+    assert table.qid.dtype == np.int64
+    assert table.qid.tolist() == ids
+    (tmp_path / "t.txt").write_text("".join(f"1 qid:{each} 1:1\n" for each in ids))
+    assert load_svmlight(tmp_path / "t.txt").qid.tolist() == ids
+
+
+@both_readers
+@pytest.mark.parametrize("missing", ["", '""'])
+def test_an_id_that_is_missing(tmp_path, missing, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    with pytest.raises(ValueError, match='column "query" has missing values, the first in row 2'):
+        queries(tmp_path / "t.csv", ["q", missing])
+
+
+@both_readers
+def test_a_column_of_queries_that_is_a_feature_as_well(tmp_path, backend, monkeypatch):
+    """As for a model that was trained without queries, and is evaluated with them."""
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    table = queries(tmp_path / "t.csv", ["01", "1", "2.5"], features=["a", "query"])
+    assert table.qid.tolist() == ["01", "1", "2.5"]
+    np.testing.assert_array_equal(np.asarray(table.X, dtype=float), [[0, 1], [1, 1], [2, 2.5]])
+    with pytest.raises(ValueError, match="column \"query\" does not hold numbers, but 'x'"):
+        queries(tmp_path / "t.csv", ["01", "x"], features=["a", "query"])
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pl.Series([1.5, 2.5, 1.5]),
+        pl.Series(["01", "1", "01"]),
+        pl.Series([2**64 - 1, 2**64 - 2, 2**64 - 1], dtype=pl.UInt64),
+        pl.Series([2**100, 2**100 + 1, 2**100], dtype=pl.Int128),
+        pl.Series([Decimal("12345678901234567890.1"), Decimal("12345678901234567890.2"), Decimal("1")]),
+        pl.Series([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 1)]),
+        pl.Series(["a", "b", "a"], dtype=pl.Categorical),
+    ],
+    ids=lambda ids: str(ids.dtype),
+)
+def test_typed_ids_keep_their_values(tmp_path, ids):
+    pl.DataFrame({"a": [1, 2, 3], "y": [1, 2, 3], "qid": ids}).write_parquet(tmp_path / "t.parquet")
+    assert load_table(tmp_path / "t.parquet", target="y").qid.tolist() == ids.to_list()
+
+
+@both_readers
+def test_integers_of_20_digits(tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n12345678901234567890,1\n1,2\n")
+    table = load_table(path, target="y")
+    np.testing.assert_array_equal(np.asarray(table.X, dtype=float).ravel(), [12345678901234567890.0, 1.0])
+    with pytest.raises(ValueError, match=r'column "a" has integers beyond 2\*\*53'):
+        load_table(path, target="a")
+
+
+@both_readers
+def test_a_file_without_rows(tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    path = tmp_path / "t.csv"
+    for text in ("a,y,qid\n", "a,y,qid"):
+        path.write_text(text)
+        for options in ({}, {"target": "y"}, {"target": "y", "qid": "a"}, {"features": []}):
+            with pytest.raises(ValueError, match=r"t\.csv: there are no rows\.$"):
+                load_table(path, **options)
 
 
 def test_format_overrules_the_name(tmp_path, frame):

@@ -179,7 +179,7 @@ def test_other_ways_to_make_a_graph():
         (([["a"]], [0, 0], [1.0]), "two columns"),
         (([["a"]], [[0, 0]], [1.0, 2.0]), "1 edges"),
         (([["a"]], [[0, 0]], [-1.0]), "negative"),
-        (([["a"]], [[0, 0]], [np.nan]), "finite"),
+        (([["a"]], [[0, 0]], [np.nan]), "weights contains NaN"),
     ],
 )
 def test_bad_graphs(arguments, message):

@@ -137,7 +137,8 @@ def test_what_a_parameter_means(rng, parameter, kind):
 @pytest.mark.parametrize("name", ["additive_chi2", "chi2", "cosine", "laplacian", "poly", "rbf", "sigmoid"])
 def test_names_of_scikit_learn(rng, name):
     X, Y = rng.random((6, 3)), rng.random((4, 3))
-    np.testing.assert_array_equal(make_kernel(name)(X, Y), pairwise_kernels(X, Y, metric=name))
+    # Inner products are added up in another order: a few units in the last place.
+    np.testing.assert_allclose(make_kernel(name)(X, Y), pairwise_kernels(X, Y, metric=name), rtol=1e-14)
 
 
 def test_precomputed(rng):
@@ -190,3 +191,19 @@ def test_a_variance_that_is_no_number(rng, factor, store):
     with pytest.raises(ValueError, match="variance is no float64 number"):
         Gaussian().resolve(store(factor * rng.normal(size=(9, 2))))
     assert Gaussian().resolve(store(np.full((9, 2), 3.0))).gamma == 1.0
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(), Gaussian(0.5)], ids=repr)
+def test_wide_sparse_rows_with_few_elements(rng, kernel):
+    """Empty columns are left out of products; indices may be unsorted, repeated, or not used at all."""
+    n_features = 5000
+    X = sp.csr_matrix(
+        (rng.normal(size=7), np.array([40, 3, 3, 7, 9, 1, 2]), np.array([0, 3, 3, 5])), shape=(3, n_features)
+    )
+    Y = sp.csr_matrix((rng.normal(size=3), np.array([7, 3, 49]), np.array([0, 0, 3])), shape=(2, n_features))
+    for others in (Y, X, None):
+        expected = kernel(X.toarray(), None if others is None else others.toarray())
+        np.testing.assert_allclose(kernel(X, others), expected, rtol=1e-12)
+    assert X.shape == (3, n_features)
+    empty = sp.csr_matrix((2, n_features))
+    np.testing.assert_allclose(kernel(empty, Y), kernel(empty.toarray(), Y.toarray()), rtol=1e-12)

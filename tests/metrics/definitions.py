@@ -40,12 +40,21 @@ def reciprocal_rank(y, k=None, threshold=0.0):
     return next((1 / (i + 1) for i, each in enumerate(y[:k]) if each > threshold), 0.0)
 
 
-def ndcg(y, k=None, gain="exp2"):
+def ndcg(y, k=None, gain="exp2", convention="standard"):
+    if k == "mean":
+        return sum(ndcg(y, depth, gain, convention) for depth in range(1, len(y) + 1)) / len(y)
+    letor = convention == "letor"
+    if letor and k is not None and len(y) < k:
+        return 0.0
+
+    def weight(rank):
+        return (1 if rank < 3 else 1 / log2(rank)) if letor else 1 / log2(rank + 1)
+
     def dcg(grades):
-        return sum((2**g - 1 if gain == "exp2" else g) / log2(i + 2) for i, g in enumerate(grades[:k]))
+        return sum((2**g - 1 if gain == "exp2" else g) * weight(i + 1) for i, g in enumerate(grades[:k]))
 
     ideal = dcg(sorted(y, reverse=True))
-    return dcg(y) / ideal if ideal > 0 else np.nan
+    return dcg(y) / ideal if ideal > 0 else 0.0 if letor else np.nan
 
 
 def err(y, max_grade, k=None):

@@ -163,10 +163,12 @@ def test_the_bootstrap_leaves_out_queries_of_one_class(rng):
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.5, 95, np.nan])
 def test_confidence_is_a_probability(confidence):
-    with pytest.raises(ValueError, match=f"confidence must lie between 0 and 1, got {confidence}"):
+    with pytest.raises(
+        ValueError, match=f"confidence must be a number between 0 and 1, both excluded, got {confidence}"
+    ):
         auc_interval([0, 0, 1, 1], [1, 2, 3, 4], confidence=confidence)
 
 
 def test_resamples_are_positive():
-    with pytest.raises(ValueError, match="n_resamples must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_resamples must be a positive whole number, got 0"):
         auc_interval([0, 1, 0, 1], [1, 2, 3, 4], qid=[0, 0, 1, 1], n_resamples=0)

@@ -346,8 +346,8 @@ def test_forms_of_scores(rng):
 @pytest.mark.parametrize(
     ("y", "scores", "message"),
     [
-        ([0, 0, 1, 1], {"a": [1, 2, 3, 4]}, "two scorers at least, got 1"),
-        ([0, 0, 1, 1], [], "two scorers at least, got 0"),
+        ([0, 0, 1, 1], {"a": [1, 2, 3, 4]}, "two scorers at least to compare, got 1"),
+        ([0, 0, 1, 1], [], "two scorers at least to compare, got 0"),
         ([0, 0, 1, 1], np.arange(4.0), r"a column a scorer, got an array of shape \(4,\)"),
         ([0, 0, 1, 1], {"a": [1, 2, 3, 4], "b": [1, 2, np.nan, 4]}, r"scores\['b'\] contains NaN"),
         ([0, 0, 1, 1], [[1, 2, 3, 4], [1, 2, 3]], r"scores\[1\] has 3 elements, but there are 4 rows"),
@@ -369,7 +369,9 @@ def test_nothing_to_compare(qid):
 
 @pytest.mark.parametrize("confidence", [0, 1, 95, np.nan])
 def test_confidence_is_a_probability(confidence):
-    with pytest.raises(ValueError, match=f"confidence must lie between 0 and 1, got {confidence}"):
+    with pytest.raises(
+        ValueError, match=f"confidence must be a number between 0 and 1, both excluded, got {confidence}"
+    ):
         compare_scores([0, 0, 1, 1], np.eye(4), confidence=confidence)
 
 

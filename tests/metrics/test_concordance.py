@@ -297,5 +297,5 @@ def test_wrong_lengths_are_refused(metric):
 @pytest.mark.parametrize("metric", [concordance_index, pairwise_error])
 @pytest.mark.parametrize("ties", [-0.1, 2, np.nan])
 def test_ties_must_be_a_share(metric, ties):
-    with pytest.raises(ValueError, match=f"ties must lie between 0 and 1, got {ties}"):
+    with pytest.raises(ValueError, match=f"ties must be a number from 0 to 1, got {ties}"):
         metric([1, 2], [1, 2], ties=ties)

@@ -26,6 +26,10 @@ ALL = {
     "ndcg": (ndcg, definitions.ndcg, {}),
     "ndcg at 1": (ndcg, definitions.ndcg, {"k": 1}),
     "ndcg at 3, linear": (ndcg, definitions.ndcg, {"k": 3, "gain": "linear"}),
+    "ndcg over all depths": (ndcg, definitions.ndcg, {"k": "mean"}),
+    "ndcg of LETOR": (ndcg, definitions.ndcg, {"convention": "letor"}),
+    "ndcg of LETOR at 3": (ndcg, definitions.ndcg, {"convention": "letor", "k": 3}),
+    "ndcg of LETOR over all depths": (ndcg, definitions.ndcg, {"convention": "letor", "k": "mean", "gain": "linear"}),
     "err": (err, definitions.err, {"max_grade": 4}),
     "err at 1": (err, definitions.err, {"max_grade": 4, "k": 1}),
     "err at 3": (err, definitions.err, {"max_grade": 4.5, "k": 3}),
@@ -35,9 +39,12 @@ METRICS = [
     (precision_at, {"k": 5}),
     (reciprocal_rank, {}),
     (ndcg, {}),
+    (ndcg, {"convention": "letor", "k": "mean"}),
     (err, {}),
 ]
-every_metric = pytest.mark.parametrize(("metric", "kwargs"), METRICS, ids=[metric.__name__ for metric, _ in METRICS])
+every_metric = pytest.mark.parametrize(
+    ("metric", "kwargs"), METRICS, ids=["-".join([metric.__name__, *kwargs]) for metric, kwargs in METRICS]
+)
 variants = st.sampled_from(sorted(ALL))
 
 
@@ -69,6 +76,16 @@ def test_expected_worst_and_best_of_all_orders(name, case, ties):
     assert found.tolist() == near(expected.tolist())
     assert not (found > 1).any()
     assert not (found < 0).any()
+
+
+@given(name=variants, case=graded())
+def test_tied_rows_in_the_order_they_are_given(name, case):
+    metric, definition, kwargs = ALL[name]
+    distinct = np.empty(len(case.y))
+    distinct[np.argsort(-case.scores, kind="stable")] = -np.arange(len(case.y))
+    expected = definitions.over_orders(definition, case.y, distinct, case.qid, **kwargs)
+    found = metric(case.y, case.scores, qid=case.qid, ties="ordinal", per_query=True, **kwargs)
+    assert found.tolist() == near(expected.tolist())
 
 
 @given(name=variants, case=graded())
@@ -317,13 +334,13 @@ def test_bad_input(metric, kwargs):
         metric([1, 2, 3], [1, 2, 3], qid=[1], **kwargs)
     with pytest.raises(ValueError, match="Input y_score contains NaN"):
         metric([1, 2, 3], [1, np.nan, 3], **kwargs)
-    for ties in (0.3, -1, 2, np.nan):
+    for ties in (0.3, -1, 2, np.nan, "0", True, None):
         with pytest.raises(ValueError, match=r"ties must be 0, 0\.5 or 1 in a metric of positions"):
             metric([1, 2], [1, 2], ties=ties, **kwargs)
 
 
 @pytest.mark.parametrize("metric", [ndcg, err, reciprocal_rank, precision_at])
-@pytest.mark.parametrize("k", [0, -1, 2.5, "3"])
+@pytest.mark.parametrize("k", [0, -1, 2.5, "3", True])
 def test_depths_are_positive_whole_numbers(metric, k):
     with pytest.raises(ValueError, match="k must be a positive whole number"):
         metric([1, 2], [1, 2], k=k)
@@ -341,8 +358,16 @@ def test_negative_grades(metric):
 
 
 def test_parameters():
-    with pytest.raises(ValueError, match='gain must be "exp2" or "linear"'):
-        ndcg([1, 2], [1, 2], gain="exp")
-    for max_grade in (1.5, 1001, np.nan):
-        with pytest.raises(ValueError, match="max_grade must lie between the largest grade of y_true, 2, and 1000"):
+    for gain in ("exp", None, np.array(["exp2"])):
+        with pytest.raises(ValueError, match="gain must be 'exp2' or 'linear'"):
+            ndcg([1, 2], [1, 2], gain=gain)
+    with pytest.raises(ValueError, match="convention must be 'standard' or 'letor', got 'trec'"):
+        ndcg([1, 2], [1, 2], convention="trec")
+    with pytest.raises(ValueError, match="or 'ordinal', got 'first'"):
+        ndcg([1, 2], [1, 2], ties="first")
+    for threshold in ("0", None, np.nan, True):
+        with pytest.raises(ValueError, match="threshold must be a number"):
+            average_precision([1, 2], [1, 2], threshold=threshold)
+    for max_grade in (1.5, 1001, np.nan, "4", True):
+        with pytest.raises(ValueError, match="max_grade must be a number between the largest grade of y_true, 2, and"):
             err([1, 2], [1, 2], max_grade=max_grade)

@@ -22,6 +22,7 @@ NO_METRICS = {name for name in metrics.__all__ if name[0].isupper()} | {
     "auc_interval",
     *("compare_scores", "make_ranking_scorer"),
     *("best_f_score", "f_score", "threshold_at_rate"),  # of rows, not of queries
+    "pair_accuracy",  # of pairs, without true values
 }
 NAMES = sorted(set(metrics.__all__) - NO_METRICS)
 
@@ -264,6 +265,11 @@ def test_scorers_that_disagree_about_weights(letor, rng):
         ("precision@5", metrics.precision_at, {"k": 5}),
         ("pairwise-error", metrics.pairwise_error, {}),
         ("concordance", metrics.concordance_index, {}),
+        ("ndcg@3:gain=linear:undefined=0", metrics.ndcg, {"k": 3, "gain": "linear", "undefined": 0}),
+        ("ndcg@mean:convention=letor", metrics.ndcg, {"k": "mean", "convention": "letor"}),
+        ("map:threshold=12.5:ties=1", metrics.average_precision, {"threshold": 12.5, "ties": 1}),
+        ("precision@5:undefined=skip", metrics.precision_at, {"k": 5, "undefined": "skip"}),
+        ("kendall:undefined=1", metrics.kendall_tau, {"undefined": 1}),
     ],
 )
 def test_short_names_and_depths(text, metric, options, letor):
@@ -276,7 +282,41 @@ def test_short_names_and_depths(text, metric, options, letor):
     assert abs(found) == expected
 
 
-@pytest.mark.parametrize("text", ["recall", "auc@3", "ndcg@", "ndcg@0", "ndcg@x", "@3", ""])
+@pytest.mark.parametrize("text", ["recall", "auc@3", "ndcg@", "ndcg@0", "ndcg@x", "mrr@mean", "@3", ""])
 def test_names_that_mean_nothing(text):
     with pytest.raises(ValueError, match=r"no metric|takes no|positive whole"):
         make_ranking_scorer(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ndcg@3:gain", "option=value, with one of the options gain, convention, ties, undefined"),
+        ("ndcg:depth=3", "option=value, with one of the options gain, convention, ties, undefined"),
+        ("ndcg:k=3", "option=value"),
+        ("map:per_query=1", "option=value, with one of the options threshold, ties, undefined"),
+        ("map:undefined=2", "undefined must be 'skip' or 0 or 1, got 2"),
+        ("map:undefined=nan", "undefined must be 'skip' or 0 or 1, got nan"),
+        ("ndcg:gain=log", "gain must be 'exp2' or 'linear'"),
+        ("err:max_grade=x", "max_grade must be a number between"),
+        ("concordance:ties=2", "ties must be a number from 0 to 1"),
+    ],
+)
+def test_options_that_mean_nothing(text, words):
+    """They are refused when the scorer is made, not in a fold, where a search would write NaN."""
+    with pytest.raises(ValueError, match=words):
+        make_ranking_scorer(text)
+
+
+def test_bad_values_fail_before_a_fold():
+    with pytest.raises(ValueError, match="undefined must be 'skip' or 0 or 1"):
+        make_ranking_scorer("ndcg", undefined="zero")
+    with pytest.raises(TypeError, match="'k'"):
+        make_ranking_scorer("precision_at")
+
+
+def test_scikit_learn_knows_only_its_own_names(letor):
+    """Why searches take make_ranking_scorer("ndcg@10") and not the name: should this fail, the docs can say more."""
+    X, y, _ = letor
+    with pytest.raises(ValueError, match="scoring"):
+        GridSearchCV(RankSVM(), {"alpha": [1e-3]}, scoring="ndcg@10").fit(X, y)

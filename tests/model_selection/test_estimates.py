@@ -627,7 +627,7 @@ def test_bad_calls(classes):
         with pytest.raises(ValueError, match=match):
             call()
     for estimator in (RankRLS, "RankRLS"):
-        with pytest.raises(TypeError, match="An estimator has a method fit"):
+        with pytest.raises(TypeError, match="estimator must be an estimator"):
             estimate_auc(estimator, X, y)
     with pytest.raises(ValueError, match="each row once"), pytest.warns(PooledEstimateWarning):
         estimate_auc(RankRLS(), X, y, strategy="pooled", cv=RepeatedKFold(n_splits=2, n_repeats=2))

@@ -264,7 +264,7 @@ def test_other_splitters(rng):
     )
     with pytest.raises(ValueError, match="Fold 0 of cv must train on all rows that it does not test on"):
         FScoreClassifier(cv=TimeSeriesSplit(3)).fit(X, y)
-    with pytest.raises(ValueError, match="n_splits=2 or more"):
+    with pytest.raises(ValueError, match="number of folds of at least 2"):
         FScoreClassifier(cv=1).fit(X, y)
 
 
@@ -414,7 +414,7 @@ def test_errors_name_the_matter(rng):
         FScoreClassifier().fit(X, np.arange(60) % 3)
     with pytest.raises(ValueError, match="requires y"):
         FScoreClassifier().fit(X, None)
-    with pytest.raises(ValueError, match="y has 59 elements, but there are 60 rows"):
+    with pytest.raises(ValueError, match="y has 59 elements, but X has 60 rows"):
         FScoreClassifier().fit(X, y[:-1])
     with pytest.raises(ValueError, match="one score a row"):
         FScoreClassifier(TwoColumns()).fit(X, y)

@@ -159,18 +159,18 @@ def test_wrong_lengths_are_refused(n):
 
 @pytest.mark.parametrize("bad", [["a", "b", "c"], [1j, 2, 3]], ids=["text", "complex numbers"])
 def test_what_is_no_number_is_refused(bad):
-    with pytest.raises(ValueError, match=r"must hold numbers|Complex data not supported"):
+    with pytest.raises(ValueError, match=r"y must hold real numbers"):
         UtilityPairs(bad)
-    with pytest.raises(ValueError, match=r"must hold numbers|Complex data not supported"):
+    with pytest.raises(ValueError, match=r"must hold real numbers"):
         UtilityPairs([1, 2, 3]).count(bad)
 
 
 def test_unknown_methods_are_refused():
-    with pytest.raises(ValueError, match=r"method must be .*'rbtree', not 'fast'"):
+    with pytest.raises(ValueError, match=r"method must be .*'rbtree', got 'fast'"):
         count_violations([1, 2], [1, 2], method="fast")
-    with pytest.raises(ValueError, match=r"method must be .*'rbtree', not 'fast'"):
+    with pytest.raises(ValueError, match=r"method must be .*'rbtree', got 'fast'"):
         UtilityPairs([1, 2]).count_totals([1, 2], method="fast")
-    with pytest.raises(ValueError, match=r"method must be .*'rbtree', not 'None'"):
+    with pytest.raises(ValueError, match=r"method must be .*'rbtree', got None"):
         count_violations([1, 2], [1, 2], method=None)
 
 

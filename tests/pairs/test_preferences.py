@@ -324,7 +324,7 @@ def test_no_preference_is_an_error(pairs):
         ([1, 1, 1], "weight has 3 elements"),
         ([1], "weight has 1 elements"),
         ([[1, 1]], "weight must be a 1D array, one element for each of the pairs"),
-        (["a", "b"], "weight must hold numbers"),
+        (["a", "b"], "weight must hold real numbers"),
     ],
 )
 def test_wrong_weights_are_refused(weight, match):

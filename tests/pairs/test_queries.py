@@ -188,7 +188,7 @@ def test_wrong_lengths_are_refused(qid):
     ids=["(3, 2)", "(1, 3)", "(3, 1, 1)", "()", "nested list"],
 )
 def test_wrong_shapes_are_refused(qid):
-    with pytest.raises(ValueError, match="qid must have one element a row"):
+    with pytest.raises(ValueError, match="qid must have one element per row"):
         UtilityPairs([1, 2, 3], qid=qid)
 
 

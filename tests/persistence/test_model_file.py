@@ -200,8 +200,14 @@ def test_only_fitted_models_of_known_classes(tmp_path, rng):
         pass
 
     for model in (Ridge().fit(*data(rng)), Mine().fit(*data(rng)), 3):
-        with pytest.raises(TypeError, match=f"OrdinalSVM, RankingClassifier; got a {type(model).__name__}"):
+        with pytest.raises(TypeError, match=f"OrdinalSVM, RankingClassifier, got a {type(model).__name__}"):
             save_model(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_arguments_in_the_wrong_order(tmp_path):
+    with pytest.raises(TypeError, match=r"got a str\. The order is save_model\(model, path\)\."):
+        save_model(str(tmp_path / "model"), small_model())
     assert not list(tmp_path.iterdir())
 
 

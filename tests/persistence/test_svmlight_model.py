@@ -169,7 +169,7 @@ def test_number_of_features(path):
         assert model.n_features_in_ == n_features
         np.testing.assert_array_equal(model.coef_, np.append([1.75, 0, -0.25, 0.0015, 8], np.zeros(n_features - 5)))
     for n_features in (-1, 0, 4):
-        with pytest.raises(ValueError, match=f"n_features must be at least 5.*got {n_features}"):
+        with pytest.raises(ValueError, match=f"n_features must be .*got {n_features}"):
             read(path, RANK, n_features=n_features)
     for n_features in (4, 9):
         model = read(path, RADIAL, n_features=n_features)
@@ -248,7 +248,13 @@ def test_errors_name_the_line(path, old, new, line, message):
         ),
         (POLYNOMIAL, "2 # kernel parameter -d", "2.5 # kernel parameter -d", 3, "'2.5' is no value for the kernel"),
         (POLYNOMIAL, "0.5 # kernel parameter -s", "-1 # kernel parameter -s", 5, "parameter -s: gamma must be"),
-        (POLYNOMIAL, "3 # kernel parameter -r", "-3 # kernel parameter -r", 6, "parameter -r: coef0 must not"),
+        (
+            POLYNOMIAL,
+            "3 # kernel parameter -r",
+            "-3 # kernel parameter -r",
+            6,
+            "parameter -r: coef0 must be",
+        ),
         (RADIAL, "1:1 2:2", "1:1 2:1e999", 12, "leave the range"),
         (RADIAL, "-2 qid:3", "-2e999 qid:3", 13, "leave the range"),
         (RADIAL, "3:.5", "5:.5", 14, "up to the highest, 4"),

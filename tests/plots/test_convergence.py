@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from kernelrank import RankSVM
+from kernelrank import RankSVM, RankSVMCV
 from kernelrank.plots import ConvergenceDisplay
 
 pytest.importorskip("matplotlib").use("Agg")
@@ -28,3 +28,11 @@ def test_the_display_draws_both_bounds(model):
 def test_an_unfitted_estimator_has_nothing_to_draw():
     with pytest.raises(NotFittedError):
         ConvergenceDisplay.from_estimator(RankSVM())
+
+
+def test_an_estimator_without_a_history_is_told_apart_from_an_unfitted_one(rng):
+    X = rng.normal(size=(30, 2))
+    with pytest.raises(
+        TypeError, match=r"estimator must have history_.*RankSVMCV has none.*PathDisplay.*RankSVM\(alpha"
+    ):
+        ConvergenceDisplay.from_estimator(RankSVMCV([0.1, 1.0]).fit(X, X[:, 0]))

@@ -4,7 +4,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RankSVMCV
+from kernelrank import RLSCV, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.plots import PathDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -29,3 +29,20 @@ def test_the_display_draws_mean_and_choice(rng):
 def test_an_unfitted_estimator_has_nothing_to_draw():
     with pytest.raises(NotFittedError):
         PathDisplay.from_estimator(RankSVMCV())
+
+
+def test_an_estimator_without_a_path_is_told_apart_from_an_unfitted_one(rng):
+    X = rng.normal(size=(30, 2))
+    with pytest.raises(TypeError, match=r"estimator must have scores_.*RankSVM has none.*plot ConvergenceDisplay"):
+        PathDisplay.from_estimator(RankSVM().fit(X, X[:, 0]))
+
+
+@pytest.mark.parametrize(
+    ("model", "label"),
+    [(RankRLSCV(3), "concordance"), (RLSCV(3), "minus squared error"), (RankSVMCV(3, scoring="kendall"), "kendall")],
+)
+def test_the_axis_says_what_the_scores_are(rng, model, label):
+    X = rng.normal(size=(40, 2))
+    display = PathDisplay.from_estimator(model.fit(X, X[:, 0] + rng.normal(size=40)))
+    assert display.ax_.get_ylabel() == f"{label} on held-out rows"
+    plt.close(display.figure_)

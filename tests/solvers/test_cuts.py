@@ -2,8 +2,13 @@
 
 import numpy as np
 
+from kernelrank.solvers import LinearOracle, make_products
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._simplex_qp import SimplexSolver
+
+
+def plain_vectors(n_features):
+    return LinearOracle(make_products(np.zeros((1, n_features))), loss=None)
 
 
 def dual_value(cuts, u, alpha):
@@ -11,7 +16,7 @@ def dual_value(cuts, u, alpha):
 
 
 def test_the_gram_matrix_grows_with_the_planes(rng):
-    cuts = Cuts(7, most=100)
+    cuts = Cuts(plain_vectors(7), most=100)
     planes = rng.normal(size=(40, 7))
     for a in planes:
         cuts.add(a, 0.5)
@@ -23,7 +28,7 @@ def test_the_gram_matrix_grows_with_the_planes(rng):
 def test_making_room_keeps_the_value_of_the_last_solution(rng):
     """With every plane in use, the least used half is replaced by its weighted mean."""
     alpha, most = 1.0, 10
-    cuts = Cuts(50, most)
+    cuts = Cuts(plain_vectors(50), most)
     for _ in range(200):
         cuts.add(rng.normal(size=50), rng.random())
         before = SimplexSolver()(cuts.gram / (2 * alpha), cuts.offsets, 1e-12)
@@ -40,7 +45,7 @@ def test_making_room_keeps_the_value_of_the_last_solution(rng):
 
 
 def test_unused_planes_go_first(rng):
-    cuts = Cuts(3, most=8)
+    cuts = Cuts(plain_vectors(3), most=8)
     for k in range(7):
         cuts.add(np.full(3, float(k)), float(k))
     cuts.u = np.array([0, 0, 0.5, 0, 0.5, 0, 0, 0])
@@ -49,7 +54,7 @@ def test_unused_planes_go_first(rng):
 
 
 def test_planes_that_are_not_used_for_long_go(rng):
-    cuts = Cuts(3, most=100)
+    cuts = Cuts(plain_vectors(3), most=100)
     for k in range(1, 20):
         cuts.add(rng.normal(size=3), float(k))
     use = np.zeros(20)
@@ -65,7 +70,7 @@ def test_planes_that_are_not_used_for_long_go(rng):
 
 def test_the_gram_matrix_of_some_features_follows_their_changes(rng):
     """It is updated by the features that change, while planes come and go; more than half of them, and it is new."""
-    cuts = Cuts(60, most=12)
+    cuts = Cuts(plain_vectors(60), most=12)
     features = rng.random(60) < 0.5
     for step in range(200):
         cuts.add(rng.normal(size=60), rng.random())

@@ -229,21 +229,23 @@ def test_memory_is_asked_for_before_it_is_taken(rng, monkeypatch):
 
 
 def test_arrays_that_do_not_fit():
-    rows = HeldOutRows(np.ones(5), np.ones((2, 5)), np.ones((2, 5)))
+    rows = HeldOutRows(np.ones(5), np.ones((2, 5)), np.ones((2, 5)), np.ones(5))
     out, signs, counts = np.zeros((2, 5, 5)), np.zeros((2, 5, 5), np.int8), np.zeros((2, 2), np.int64)
-    place = {"first": 0, "shift": 0.0, "n_threads": 1}
+    place = {"first": 0, "shift": 0.0, "n_threads": 1, "tolerances": np.zeros(2), "limits": np.zeros(2)}
     block = np.ones((3, 5))
     for call, message in (
-        (lambda: HeldOutRows(np.ones(5), np.ones((2, 4)), np.ones((2, 5))), "one element a row"),
-        (lambda: HeldOutRows(np.ones(5), np.ones((1, 5)), np.ones((2, 5))), "same outputs"),
+        (lambda: HeldOutRows(np.ones(5), np.ones((2, 4)), np.ones((2, 5)), np.ones(5)), "one element per row"),
+        (lambda: HeldOutRows(np.ones(5), np.ones((2, 5)), np.ones((2, 5)), np.ones(4)), "one element per row"),
+        (lambda: HeldOutRows(np.ones(5), np.ones((1, 5)), np.ones((2, 5)), np.ones(5)), "same outputs"),
         (lambda: predict_held_out(rows, np.ones((6, 5)), out, **place), "too many rows"),
         (lambda: predict_held_out(rows, block, out, **place | {"first": 3}), "too many rows"),
         (lambda: predict_held_out(rows, block, out, **place | {"first": 1}), "one element a column"),
         (lambda: predict_held_out(rows, block, out[:, :4].copy(), **place), "out must"),
         (lambda: predict_held_out(rows, block, out, **place | {"n_threads": 0}), "n_threads"),
-        (lambda: order_held_out(rows, block, signs[:, :4].copy(), **place, tolerances=np.zeros(2)), "out must"),
-        (lambda: order_held_out(rows, block, signs, **place, tolerances=np.zeros(1)), "an output"),
-        (lambda: count_held_out(rows, block, counts[0, :1], counts[1], **place, tolerances=np.zeros(2)), "an output"),
+        (lambda: predict_held_out(rows, block, out, **place | {"tolerances": np.zeros(1)}), "per output"),
+        (lambda: order_held_out(rows, block, signs[:, :4].copy(), **place), "out must"),
+        (lambda: order_held_out(rows, block, signs, **place | {"tolerances": np.zeros(1)}), "per output"),
+        (lambda: count_held_out(rows, block, counts[0, :1], counts[1], **place), "per output"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             call()

@@ -55,11 +55,11 @@ def test_large_features_cost_no_more_iterations(rng, scale):
 @pytest.mark.parametrize("scale", [1e15, 1e20, 1e100])
 def test_what_float64_cannot_certify_is_said(rng, loss, scale):
     X, pairs = preferences(rng)
-    with pytest.warns(ConvergenceWarning, match=r"float64 cannot certify tol=0\.001.*Rescale the features"):
+    with pytest.warns(ConvergenceWarning, match=r"float64 can do no more: tol=0\.001.*standardise the features"):
         model = RankSVM(loss=loss).fit_pairs(X * scale, pairs)
     assert model.gap_ == model.objective_  # nothing is proven
     assert model.n_iter_ < 200
-    with pytest.warns(ConvergenceWarning, match="float64 cannot certify"):
+    with pytest.warns(ConvergenceWarning, match="float64 can do no more"):
         OrdinalSVM().fit(X * scale, rng.integers(0, 3, 12))
 
 

@@ -99,7 +99,7 @@ def test_a_ray_is_the_objective_on_a_line(rng):
     X, y, alpha = rng.normal(size=(50, 4)), rng.integers(0, 5, 50), 0.1
     oracle = SmoothLinearOracle(make_products(X), PairwiseSquaredHinge(UtilityPairs(y)))
     w, delta = rng.normal(size=(2, 4))
-    ray = Ray(oracle, alpha, Iterate(w, X @ w, oracle.risk(X @ w)), delta, X @ delta)
+    ray = Ray(oracle, alpha, Iterate(w, X @ w, oracle.risk(X @ w), w @ w), delta, X @ delta)
 
     def objective(t):
         at = w + t * delta
@@ -129,6 +129,19 @@ def test_the_smooth_search_does_not_stall(at, steepness):
 def test_the_origin_keeps_what_was_evaluated_there(rng):
     X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
     oracle = SmoothLinearOracle(make_products(X), PairwiseSquaredHinge(UtilityPairs(y)))
-    start = Iterate(np.zeros(3), np.zeros(20), oracle.risk(np.zeros(20))._replace(g=np.empty(0)))
+    start = Iterate(np.zeros(3), np.zeros(20), oracle.risk(np.zeros(20))._replace(g=np.empty(0)), 0.0)
     ray = Ray(oracle, 0.1, start, np.ones(3), X.sum(axis=1), slope=-1.0)
     assert ray.move(ray.at(0.0)).risk.g.shape == (20,)
+
+
+class Flat:
+    """A ray without a slope that is higher everywhere but at its origin, as rounding may make it."""
+
+    origin = Point(0.0, 0.0, 0.0, None)
+
+    def at(self, t):
+        return Point(t, float(t > 0), 0.0, None)
+
+
+def test_a_step_that_is_rounding_leads_nowhere():
+    assert search_smooth(Flat()).t == 0.0

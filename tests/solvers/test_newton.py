@@ -1,6 +1,7 @@
 """Newton's method: certificates, against an independent solver of the objective looked at pair by pair."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -449,7 +450,8 @@ def test_the_preconditioner_knows_what_it_learnt(rng):
     """The inverse maps H s back to s for the last s, and is symmetric and positive."""
     factor = rng.normal(size=(8, 8))
     R, alpha = factor @ factor.T, 0.3
-    preconditioner = _Preconditioner(np.diag(R).copy())
+    oracle = SimpleNamespace(n_features=8, inner=np.dot, diagonal=lambda: np.diag(R).copy())
+    preconditioner = _Preconditioner(oracle)
     v, u = rng.normal(size=(2, 8))
     np.testing.assert_allclose(preconditioner.at(alpha, None)(v), v / (np.diag(R) + 2 * alpha), rtol=1e-14)
     for s in rng.normal(size=(5, 8)):

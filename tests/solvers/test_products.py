@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from kernelrank._dense import multiply
 from kernelrank.solvers import make_products
-from kernelrank.solvers._products import multiply
 
 
 def storages(X):
@@ -79,6 +79,41 @@ def test_an_offset_costs_no_digits(rng, storage):
     differences = np.diff(shifted.forward(w))
     np.testing.assert_allclose(differences, np.diff(X @ w), rtol=0, atol=1e-12)
     np.testing.assert_allclose(shifted.backward(g), X.T @ g, rtol=0, atol=1e-9)  # g sums to zero up to 1e-16 only
+
+
+@pytest.mark.parametrize("storage", ["C", "Fortran", "strided", "csr", "csc"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_offsets_of_queries_cost_no_digits(rng, storage, dtype):
+    """Differences inside queries do not see what is added to a whole query, whichever rows are first."""
+    unit = 2.0 ** (-9 if dtype == np.float64 else 3)
+    queries = rng.integers(40, size=2000).astype(np.int32)
+    offsets = np.round(rng.normal(size=(40, 2)) * 1e12 * (1 if dtype == np.float64 else 1e-5))
+    X = np.round(40 * rng.normal(size=(2000, 3)) / unit) * unit  # exact with the offset added
+    moved = X.copy()
+    moved[:, 1:] += offsets[queries]
+    stored = storages(moved.astype(dtype))[storage].astype(dtype)
+    w, g = rng.normal(size=3), rng.normal(size=2000)
+    g -= (np.bincount(queries, g) / np.bincount(queries))[queries]
+    for n_threads in (1, 3):
+        products = make_products(stored, n_threads, queries)
+        scores, expected = products.forward(w), X @ w
+        for query in range(40):
+            rows = queries == query
+            found = scores[rows] - scores[rows][0]
+            np.testing.assert_allclose(found, expected[rows] - expected[rows][0], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(products.backward(g), X.T @ g, rtol=0, atol=1e-9)
+
+
+def test_a_column_that_seldom_differs_inside_a_query(rng):
+    """A sample of rows may not see its spread."""
+    queries = np.repeat(np.arange(5000, dtype=np.int32), 2)
+    column = 1e12 * np.repeat(np.arange(5000.0), 2)
+    column[2001] += 1.0
+    g = np.tile([1.0, -1.0], 5000)
+    for X in (column[:, None], sp.csr_matrix(column[:, None] + 1e12)):
+        assert make_products(X, queries=queries).backward(g)[0] == -1.0
+        scores = make_products(X, queries=queries).forward(np.ones(1))
+        np.testing.assert_array_equal(np.diff(scores)[::2], (np.arange(5000) == 1000).astype(float))
 
 
 @pytest.mark.parametrize("storage", ["C", "Fortran", "csr", "csc"])

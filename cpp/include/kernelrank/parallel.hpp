@@ -83,8 +83,8 @@ class Member {
   Cancellation& cancel_;
 };
 
-// Runs work(member) on n_threads threads, the caller being member 0. Throws what a member
-// threw, or Cancelled when the work was cut short.
+// Runs work(member) on n_threads threads, the caller being member 0; on fewer if the system grants no more: members ask
+// for the size of their team. Throws what a member threw, or Cancelled when the work was cut short.
 void run_team(int n_threads, Cancellation& cancel, const std::function<void(Member&)>& work);
 
 }  // namespace kernelrank

@@ -65,14 +65,17 @@ class Ranking {
     }
   }
 
+  // Writes the rows sorted by query and rising utility, ties in the order of the rows.
+  void write_order(std::int64_t* rows) const;
+
   // Working memory is kept between calls; two calls at once get one each.
   std::unique_ptr<Workspace> borrow_workspace() const;
   void return_workspace(std::unique_ptr<Workspace> workspace) const;
 
  private:
   // Both read the query's records as sorted by utility.
-  void rank_query(Query& query, const Record* records);
-  void total_pairs(const Query& query, std::size_t index, const Record* records);
+  void rank_query(Member& member, Query& query, const Record* records);
+  void total_pairs(Member& member, const Query& query, std::size_t index, const Record* records);
 
   std::vector<Query> queries_;
   std::size_t n_rows_;

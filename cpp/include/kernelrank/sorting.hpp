@@ -23,7 +23,7 @@ struct TeamSortMemory {
   explicit TeamSortMemory(int n_threads)
       : extremes(static_cast<std::size_t>(n_threads)), next(static_cast<std::size_t>(n_threads)) {}
   // Turns the counts in `next` into where each member's records of a step begin.
-  void begin_steps(std::size_t n_steps);
+  void begin_steps(std::size_t n_steps, std::size_t n_members);
 
   struct Extremes {
     double lowest, highest;

@@ -18,11 +18,12 @@ from kernelrank._progress import FitProgress, FoldProgress
 from kernelrank._validation import encode_queries
 from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores, score_rows
 from kernelrank.cli._guard import NOT_CONVERGED
-from kernelrank.cli._kernels import chosen_kernel, describe_kernel
+from kernelrank.cli._kernels import chosen_kernel, compare_kernels, describe_kernel
 from kernelrank.cli._metrics import Metric, choose_metrics, name_choice
 from kernelrank.cli._output import print_json, print_record, print_table, show
-from kernelrank.exceptions import ConvergenceWarning
+from kernelrank.exceptions import ConvergenceWarning, PathEndWarning
 from kernelrank.io._files import replace_file
+from kernelrank.kernels import Linear
 from kernelrank.persistence import save_model
 
 Vector = NDArray[np.float64]
@@ -78,7 +79,7 @@ def evaluate(args: argparse.Namespace) -> int:
     data = read_data(args, model, features=model is not None)
     y = data.utilities()
     scores = read_scores(args.scores, data.n_rows) if model is None else score_rows(model, data.X)
-    chosen = choose_metrics(args.metric, y)
+    chosen = choose_metrics(args.metric, y, args.undefined)
     values = {metric.name: metric.per_query(y, scores, data.qid, data.weight) for metric in chosen}
     result: dict[str, Any] = {**_describe(data), "metrics": {name: _summary(each) for name, each in values.items()}}
     if args.per_query:
@@ -90,9 +91,12 @@ def evaluate(args: argparse.Namespace) -> int:
         print_json(result)
         return 0
     print_table(("metric", "mean", "std error", "queries"), [(n, *s.values()) for n, s in result["metrics"].items()])
+    if any(np.isnan(each).any() for each in values.values()):
+        print("\nMeans are over the queries that a metric is defined for; --undefined 0 counts the others as 0.")
     if args.per_query:
         print()
-        print_table(("qid", *values), [tuple(row.values()) for row in result["per_query"]])
+        lines = [(str(qid), *others) for qid, *others in map(dict.values, result["per_query"])]  # an id is no quantity
+        print_table(("qid", *values), lines)
     return 0
 
 
@@ -108,8 +112,8 @@ def cv(args: argparse.Namespace) -> int:
     if kind is RankRLSCV and data.weight is not None:
         raise ValueError("--weight is for --method ranksvm: the cross-validation of rankrls knows no weights.")
     y = data.utilities()
-    select = name_choice(args.select, y)
-    scores = _FoldScores(select, choose_metrics(args.metric, y), alphas_first=kind is RankRLSCV)
+    select = name_choice(args.select, y, args.undefined)
+    scores = _FoldScores(select, choose_metrics(args.metric, y, args.undefined))
     model = kind(alphas, cv=args.folds, scoring=scores, random_state=args.seed, **options)
     with FoldProgress(shown=not args.quiet) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVMCV):
@@ -117,22 +121,23 @@ def cv(args: argparse.Namespace) -> int:
             model.set_params(verbose=0)
         else:
             model.fit(data.X, y, qid=data.qid)
-    model.set_params(scoring=args.select)
+    model.set_params(scoring=select.scoring)
     if args.output is not None:
         _save(model, data, args)
-    best = int(np.flatnonzero(model.alphas_ == model.alpha_)[0])
-    per_fold = scores.at(best, model.scores_.shape)
+    per_fold = scores.at(model)
     result = {
         **_describe(data),
         "method": args.method,
         **describe_kernel(model),
         "n_folds": model.scores_.shape[1],
         "selected_by": select.name,
+        "kernels": compare_kernels(model),
         "alpha": model.alpha_,
+        "alpha_at_end": convergence.at_end,
         "path": [
             {"alpha": float(alpha), **_spread(row)} for alpha, row in zip(model.alphas_, model.scores_, strict=True)
         ],
-        "metrics": {name: {**_spread(row), "folds": row.tolist()} for name, row in per_fold.items()},
+        "metrics": {name: _summarise_folds(*each.T) for name, each in per_fold.items()},
         **_certificate(model),
         "converged": convergence.reached,
         "model": args.output,
@@ -178,33 +183,38 @@ def _certificate(model: Any) -> dict[str, float | None]:
 
 
 class _FoldScores:
-    """Scores the folds for a cross-validation, and notes every other metric at the same time.
+    """Scores the folds for a cross-validation, and notes every other metric at the same time."""
 
-    `alphas_first` tells that the folds are scored one after the other for each alpha, and not the alphas for each fold.
-    """
+    def __init__(self, select: Metric, others: list[Metric]) -> None:
+        self._select, self._others = select, others
+        self._noted: dict[str, dict[Any, tuple[float, int]]] = {metric.name: {} for metric in others}
 
-    def __init__(self, select: Metric, others: list[Metric], *, alphas_first: bool) -> None:
-        self._select, self._others, self._alphas_first = select, others, alphas_first
-        self._noted: dict[str, list[float]] = {metric.name: [] for metric in others}
+    def locate(self, kernel: Any, alpha: float, fold: int) -> None:
+        """Note what is scored next."""
+        self._place = None if isinstance(kernel, Linear) else kernel, alpha, fold
 
     def __call__(
         self, y_true: Vector, y_score: Vector, *, qid: Any = None, sample_weight: Vector | None = None
     ) -> float:
         for metric in self._others:
-            self._noted[metric.name].append(metric(y_true, y_score, qid, sample_weight))
-        return self._select(y_true, y_score, qid, sample_weight)
+            self._noted[metric.name][self._place] = metric.mean(y_true, y_score, qid, sample_weight)
+        return self._select.mean(y_true, y_score, qid, sample_weight)[0]
 
-    def at(self, alpha: int, shape: tuple[int, int]) -> dict[str, Vector]:
-        """Values on each fold for one of the alphas; `shape` is (n_alphas, n_folds)."""
-        if self._alphas_first:
-            return {name: np.reshape(values, shape)[alpha] for name, values in self._noted.items()}
-        return {name: np.reshape(values, shape[::-1])[:, alpha] for name, values in self._noted.items()}
+    def at(self, model: RankSVMCV | RankRLSCV) -> dict[str, Vector]:
+        """Return the mean and the number of queries on each fold, for the kernel and the alpha that were chosen."""
+        kernel = getattr(model, "kernel_", Linear())
+        kernel = None if isinstance(kernel, Linear) else kernel
+        places = [(kernel, model.alpha_, fold) for fold in range(model.scores_.shape[1])]
+        return {name: np.array([values[place] for place in places]) for name, values in self._noted.items()}
 
 
 class _Convergence:
-    """Notices whether a fit warns that it has not converged; the warning is shown all the same."""
+    """Notices whether a fit warns that it has not converged, or that the best alpha is at an end.
 
-    reached = True
+    The warnings are shown all the same.
+    """
+
+    reached, at_end = True, False
 
     def __enter__(self) -> _Convergence:
         self._catch = warnings.catch_warnings()
@@ -213,6 +223,7 @@ class _Convergence:
 
         def notice(message: Any, category: Any, *where: Any, **more: Any) -> None:
             self.reached = self.reached and not issubclass(category, ConvergenceWarning)
+            self.at_end = self.at_end or issubclass(category, PathEndWarning)
             show(message, category, *where, **more)
 
         warnings.showwarning = notice
@@ -269,6 +280,11 @@ def _spread(values: Vector) -> dict[str, float]:
     }
 
 
+def _summarise_folds(values: Vector, n_queries: Vector) -> dict[str, Any]:
+    """Return mean and standard deviation of the folds, and how many queries they are of."""
+    return {**_spread(values), "n_queries": int(n_queries.sum()), "folds": values.tolist()}
+
+
 def _summary(values: Vector) -> dict[str, Any]:
     """Mean over the queries where a metric is defined, and its standard error."""
     known = values[~np.isnan(values)]
@@ -280,13 +296,25 @@ def _summary(values: Vector) -> dict[str, Any]:
 
 
 def _print_choice(result: dict[str, Any]) -> None:
-    rows = [(p["alpha"], p["mean"], p["std"], "*" if p["alpha"] == result["alpha"] else "") for p in result["path"]]
+    if result["kernels"] is not None:
+        tried = [name for name in result["kernels"][0] if name != "mean"]
+        best = max(kernel["mean"] for kernel in result["kernels"])
+        rows = [
+            (*(f"{kernel[name]:.4g}" for name in tried), kernel["mean"], "*" if kernel["mean"] == best else "")
+            for kernel in result["kernels"]
+        ]
+        print_table((*tried, result["selected_by"], ""), rows)
+        print()
+    mark = "* at the end: others beyond it may be better" if result["alpha_at_end"] else "*"
+    rows = [(p["alpha"], p["mean"], p["std"], mark if p["alpha"] == result["alpha"] else "") for p in result["path"]]
     print_table(("alpha", result["selected_by"], "std", ""), [(f"{alpha:.4g}", *others) for alpha, *others in rows])
     if result["kernel"] != "linear" or result["n_basis"] is not None:
         told = ("kernel", "gamma", "degree", "coef0", "n_basis")
         print("\n" + ", ".join(f"{name.replace('_', ' ')} {show(result[name])}" for name in told if name in result))
     print(f"\nalpha {result['alpha']:.4g}, on each of {result['n_folds']} folds by the model of the others:\n")
-    print_table(("metric", "mean", "std"), [(name, s["mean"], s["std"]) for name, s in result["metrics"].items()])
+    counted = "folds" if result["n_queries"] is None else "queries"  # all rows of a fold are one query
+    found = [(name, s["mean"], s["std"], s["n_queries"]) for name, s in result["metrics"].items()]
+    print_table(("metric", "mean", "std", counted), found)
     print("\nalpha was chosen on the same folds: expect a little less on new data.")
     if result["model"] is not None:
         print(f"model for all rows: {result['model']}")

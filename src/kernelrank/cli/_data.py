@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import COMPRESSED, open_for_reading
-from kernelrank.persistence import load_model, load_svmlight_model
+from kernelrank.persistence import load_model
+from kernelrank.persistence._svmlight_model import read_svmlight_model
 
 Kind: TypeAlias = Literal["svmlight", "csv", "parquet"]
 
@@ -144,8 +145,8 @@ def fit_columns(X: Any, n_features: int) -> Any:
     return X
 
 
-def read_model(path: str) -> Any:
-    """Read a model of ours, or of SVM^light and its relatives."""
+def read_model(path: str, widest: int = 0) -> Any:
+    """Read a model of ours, or of SVM^light and its relatives; `widest` is how many features data are known to have."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: a model must be a regular file.")
     with open(path, "rb") as file:
@@ -156,7 +157,7 @@ def read_model(path: str) -> Any:
             raise ValueError(f"{path}: the model scores several outputs; there is room for one here. Use it in Python.")
         return model
     if beginning == _OF_SVMLIGHT:
-        return load_svmlight_model(path)
+        return read_svmlight_model(path, widest=widest)
     raise ModelFormatError(f"{path}: this is neither a model of kernelrank nor one of SVM^light or SVM^rank.")
 
 

@@ -28,13 +28,14 @@ def run(folder: Path) -> int:
     for path, part in ((train, others), (test, held_out)):
         dump_svmlight(X[part], y[part], path)
     print(f"{len(others)} patients to learn from and {len(held_out)} others, by the progression of their diabetes:\n")
-    for command in (
-        ["cv", train, "--quiet", "--alphas", "8"],
-        ["train", train, "-o", model, "--alpha", "0.01", "--quiet"],
-        ["evaluate", test, "-m", model],
-    ):
-        if code := _type(command):
-            return code
+    chosen = str(folder / "cv.kr")
+    if code := _type(["cv", train, "--quiet", "--alphas", "8", "-o", chosen]):
+        return code
+    alpha = f"{load_model(chosen).alpha_:.4g}"
+    if code := _type(["train", train, "-o", model, "--alpha", alpha, "--quiet"]):
+        return code
+    if code := _type(["evaluate", test, "-m", model]):
+        return code
     _plot(model, folder / "convergence.png")
     return 0
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+Number = TypeVar("Number", int, float)
 
 NOT_CONVERGED, MISTAKE, UNEXPECTED, INTERRUPTED = 1, 2, 3, 130
+
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 
 def guarded(program: str, work: Callable[[], int]) -> int:
@@ -60,6 +65,8 @@ def _open_closed_streams() -> None:
 def _explain(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:  # errors about other files name them
+        return f"<stdout>: {error.strerror}"
     return str(error) or type(error).__name__
 
 
@@ -69,3 +76,16 @@ def positive_number(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be 1 at least, got {text}")
     return number
+
+
+def numbers(read: Callable[[str], Number]) -> Callable[[str], list[Number]]:
+    """Return a type of an argument: one number or several, with commas between."""
+
+    def read_all(text: str) -> list[Number]:
+        try:
+            return [read(each) for each in text.split(",")]
+        except ValueError:
+            what = "whole numbers" if read is int else "numbers"
+            raise argparse.ArgumentTypeError(f"must be one or several {what}, as in 1,10,100, got {text!r}") from None
+
+    return read_all

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from kernelrank.kernels import Kernel, Linear, make_kernel
 
@@ -13,8 +15,8 @@ _NOT_LINEAR = ("gaussian", "polynomial")
 _PARAMETERS = ("gamma", "degree", "coef0")
 
 
-def chosen_kernel(args: argparse.Namespace) -> str | Kernel | None:
-    """Return the kernel that was asked for, None if that is up to the estimator.
+def chosen_kernel(args: argparse.Namespace) -> str | Kernel | list[Kernel] | None:
+    """Return the kernel that was asked for, or all to choose from; None if that is up to the estimator.
 
     Raises
     ------
@@ -29,9 +31,11 @@ def chosen_kernel(args: argparse.Namespace) -> str | Kernel | None:
         raise ValueError(f"--{other} is for --kernel {' or '.join(having)}.")
     if not given:
         return name
-    kernel.set_params(**given)
-    kernel(np.zeros((1, 1)))  # it looks at its parameters when it computes: now, before any work
-    return kernel
+    values = (value if isinstance(value, list) else [value] for value in given.values())
+    kernels = [clone(kernel).set_params(**dict(zip(given, each, strict=True))) for each in product(*values)]
+    for each in kernels:
+        each(np.zeros((1, 1)))  # it looks at its parameters when it computes: now, before any work
+    return kernels if len(kernels) > 1 else kernels[0]
 
 
 def describe_kernel(model: Any) -> dict[str, Any]:
@@ -39,3 +43,11 @@ def describe_kernel(model: Any) -> dict[str, Any]:
     kernel: Any = getattr(model, "kernel_", Linear())
     n_basis = len(model.dual_coef_) if hasattr(model, "dual_coef_") else model.n_basis
     return {"kernel": type(kernel).__name__.lower(), **kernel.get_params(), "n_basis": n_basis}
+
+
+def compare_kernels(model: Any) -> list[dict[str, Any]] | None:
+    """Return the parameters of each kernel that a fitted model chose from, and its best mean score."""
+    if not hasattr(model, "kernel_scores_"):
+        return None
+    scores = model.kernel_scores_.tolist()
+    return [{**kernel.get_params(), "mean": score} for kernel, score in zip(model.kernel, scores, strict=True)]

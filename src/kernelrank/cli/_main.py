@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
-from kernelrank.cli._guard import guarded, positive_number
+from kernelrank.cli._guard import guarded, numbers, positive_number
 
 _DATA_HELP = """\
 Data files. Lines of svmlight/LETOR text, "<target> qid:<id> <index>:<value> ... # comment" (compressed
@@ -14,7 +15,9 @@ by name: .gz, .xz, .bz2; "-" is standard input), or tables: .csv, .tsv or .parqu
 _METRIC_HELP = """\
 Metrics are means over queries. concordance: share of the pairs in the right order, ties counting half; kendall:
 tau-b; map, mrr, precision@k: rows of a grade above 0 are relevant; ndcg, err: gains 2^grade - 1. With @k the
-first k rows count. Queries for which a metric is not defined are left out. Weights count in metrics of pairs."""
+first k rows count. Options follow a colon: ndcg@10:gain=linear, ndcg@10:convention=letor. Queries without a comparable
+pair or a relevant row are left out of concordance, kendall, auc, map and ndcg, and count 0 in mrr, err and precision,
+unless --undefined says otherwise; a column tells how many queries a mean is over. Weights count in metrics of pairs."""
 
 _TRAIN_EXAMPLE = """\
 example:
@@ -31,11 +34,13 @@ _EVALUATE_EXAMPLE = """\
 example:
   kernelrank evaluate test.txt -m model.kr --metric ndcg@10 --metric map
   kernelrank evaluate test.txt -s scores.txt --json
+  kernelrank evaluate test.txt -s scores.txt --metric map --undefined 0    # as trec_eval and LETOR
 """
 _CV_EXAMPLE = """\
 example:
   kernelrank cv train.txt --folds 5 --select ndcg@10 -o model.kr
   kernelrank cv train.txt --kernel polynomial --degree 3
+  kernelrank cv train.txt --kernel gaussian --gamma 0.01,0.1,1 --n-basis 500
 """
 _DEMO_EXAMPLE = """\
 example:
@@ -75,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     train = add("train", "train a model and save it", _TRAIN_EXAMPLE, _DATA_HELP)
     _add_data(train)
     train.add_argument("--alpha", type=float, default=1e-3, help="weight of the squared norm (default: %(default)g)")
-    _add_training(train)
+    _add_training(train, several=False)
     train.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to save the model to")
 
     predict = add("predict", "write the score of every row", _PREDICT_EXAMPLE, _DATA_HELP)
@@ -99,14 +104,14 @@ def _parser() -> argparse.ArgumentParser:
         "cv", "choose alpha by cross-validation, and measure what to expect", _CV_EXAMPLE, _DATA_HELP, _METRIC_HELP
     )
     _add_data(cv)
-    cv.add_argument("--alphas", default="20", help="how many, or which: 1e-3,1e-2,1e-1 (default: %(default)s)")
+    cv.add_argument("--alphas", default="20", help="how many at least, or which: 1e-3,1e-2,1e-1 (default: %(default)s)")
     cv.add_argument("--folds", type=int, default=5, help="they never split a query (default: %(default)s)")
     cv.add_argument(
         "--select", default="concordance", metavar="METRIC", help="metric to choose alpha by (default: %(default)s)"
     )
     cv.add_argument("--seed", type=int, default=0, help="of the folds of rows without queries (default: %(default)s)")
     _add_metrics(cv)
-    _add_training(cv)
+    _add_training(cv, several=True)
     cv.add_argument("-o", "--output", metavar="MODEL", help="file to save the model for all rows to")
 
     demo = add("demo", "train, evaluate and plot on data that comes along", _DEMO_EXAMPLE)
@@ -142,7 +147,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_training(parser: argparse.ArgumentParser) -> None:
+def _add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
     """Add what an estimator is told; what is not given is up to the estimator."""
     group = parser.add_argument_group("training")
     group.add_argument("--method", choices=("ranksvm", "rankrls"), default="ranksvm", help="default: %(default)s")
@@ -161,22 +166,27 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--strict", action="store_true", help="exit with 1 if tol is not reached; the model is written all the same"
     )
-    _add_kernel(parser)
+    _add_kernel(parser, several=several)
     _add_talk(parser)
 
 
-def _add_kernel(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("kernel")
+def _add_kernel(parser: argparse.ArgumentParser, *, several: bool) -> None:
+    """Add the kernel and its parameters, of which there may be `several` to choose from."""
+    number: Any = numbers(float) if several else float
+    whole: Any = numbers(int) if several else int
+    group = parser.add_argument_group(
+        "kernel", "Of several values with commas between, 0.1,1,10, the best is chosen." if several else None
+    )
     group.add_argument(
         "--kernel",
         choices=("linear", "gaussian", "polynomial"),
         help="x.y (default), exp(-gamma ||x-y||^2) or (gamma x.y + coef0)^degree",
     )
     group.add_argument(
-        "--gamma", type=float, help="of gaussian (default: 1 / (features * variance)) and polynomial (default: 1)"
+        "--gamma", type=number, help="of gaussian (default: 1 / (features * variance)) and polynomial (default: 1)"
     )
-    group.add_argument("--degree", type=int, help="of polynomial (default: 2)")
-    group.add_argument("--coef0", type=float, help="of polynomial (default: 1)")
+    group.add_argument("--degree", type=whole, help="of polynomial (default: 2)")
+    group.add_argument("--coef0", type=number, help="of polynomial (default: 1)")
     group.add_argument(
         "--n-basis",
         type=positive_number,
@@ -189,9 +199,15 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric",
         action="append",
-        metavar="NAME[@K]",
+        metavar="NAME[@K][:OPTION=VALUE]",
         help="concordance, pairwise-error, kendall, auc, map, mrr, ndcg, err, precision; may be repeated"
         " (default: all that the data allow)",
+    )
+    parser.add_argument(
+        "--undefined",
+        type=lambda text: int(text) if text.isdecimal() else text,
+        choices=("skip", 0, 1),
+        help="value for queries without a comparable pair or a relevant row; skip leaves them out",
     )
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from kernelrank import metrics
 from kernelrank.exceptions import UndefinedMetricError
-from kernelrank.metrics._names import parse_metric
+from kernelrank.metrics._names import check_options, parse_metric
+from kernelrank.metrics._queries import Undefined
 
 Vector = NDArray[np.float64]
 
@@ -29,16 +30,23 @@ class Metric:
     function: Callable[..., Any]
     options: dict[str, Any]
 
-    def __call__(self, y: Vector, scores: Vector, qid: Any = None, weight: Vector | None = None) -> float:
-        """Mean over the queries where it is defined; NaN if there are none."""
+    @property
+    def scoring(self) -> str:
+        """The name with the value for undefined queries, as an estimator takes it."""
+        told = "undefined" not in self.options or ":undefined=" in self.name
+        return self.name if told else f"{self.name}:undefined={self.options['undefined']}"
+
+    def mean(self, y: Vector, scores: Vector, qid: Any = None, weight: Vector | None = None) -> tuple[float, int]:
+        """Return the mean over the queries that have a value, NaN if there are none, and how many there are."""
         try:
             values = self.per_query(y, scores, qid, weight)
         except UndefinedMetricError:  # no row has a weight
-            return np.nan
-        return float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
+            return np.nan, 0
+        known = values[~np.isnan(values)]
+        return (float(known.mean()) if len(known) else np.nan), len(known)
 
     def per_query(self, y: Vector, scores: Vector, qid: Any = None, weight: Vector | None = None) -> Vector:
-        """One value a query; rows have weights in those metrics that know them."""
+        """Return one value per query; rows have weights in those metrics that know them."""
         options = {**self.options, "sample_weight": weight} if self._takes_weights() else self.options
         return np.atleast_1d(self.function(y, scores, qid=qid, per_query=True, **options))
 
@@ -46,32 +54,38 @@ class Metric:
         return "sample_weight" in signature(self.function).parameters
 
 
-def name_metric(text: str, y: Vector) -> Metric:
-    """Read a name, with "@k" where only the first k rows count, for a file with such utilities."""
+def name_metric(text: str, y: Vector, undefined: Undefined | None = None) -> Metric:
+    """Read a name, with "@k" where only the first k rows count, for a file with such utilities.
+
+    `undefined` is the value for queries without one, unless the name has its own or it is None.
+    """
     function, options = parse_metric(text)
+    if undefined is not None:
+        options.setdefault("undefined", undefined)
     if function is metrics.err:
-        options["max_grade"] = float(y.max())  # of all rows, whichever part of them is measured
-    if function is metrics.precision_at and not options:
-        raise ValueError(f"{text!r}: say how many rows count, as in {text}@10.")
+        options.setdefault("max_grade", float(y.max()))  # of all rows, whichever part of them is measured
+    if function is metrics.precision_at and "k" not in options:
+        raise ValueError(f"{text!r}: say how many rows count, as in precision@10.")
+    check_options(function, options)
     return Metric(text, function, options)
 
 
-def name_choice(text: str, y: Vector) -> Metric:
+def name_choice(text: str, y: Vector, undefined: Undefined | None = None) -> Metric:
     """Read the name of a metric to be made as great as possible."""
-    metric = name_metric(text, y)
+    metric = name_metric(text, y, undefined)
     if metric.function is metrics.pairwise_error:
         raise ValueError("A great pairwise error is a bad one: choose by concordance, which is 1 minus that.")
     return metric
 
 
-def choose_metrics(names: list[str] | None, y: Vector) -> list[Metric]:
+def choose_metrics(names: list[str] | None, y: Vector, undefined: Undefined | None = None) -> list[Metric]:
     """Return the metrics asked for, or all that make sense for such utilities."""
     if names:
-        return [name_metric(name, y) for name in dict.fromkeys(names)]
+        return [name_metric(name, y, undefined) for name in dict.fromkeys(names)]
     chosen = list(_OF_PAIRS)
     levels = np.unique(y)
     if len(levels) == 2:
         chosen.append("auc")
     if levels[0] >= 0 and levels[-1] <= _LARGEST_GRADE and (levels == np.rint(levels)).all():
         chosen.extend(_OF_GRADES)
-    return [name_metric(name, y) for name in chosen]
+    return [name_metric(name, y, undefined) for name in chosen]

@@ -70,8 +70,10 @@ def classify(args: argparse.Namespace) -> int:
     """Write scores, and say how many pairs they swap."""
     say = _speaker(args.v)
     check_target(args.predictions)
-    model = read_model(args.model)
+    with open(args.model, "rb"):  # if it is missing, that is said before the data are read
+        pass
     rows = load_svmlight(args.test, zero_based=False)
+    model = read_model(args.model, rows.X.shape[1])
     began = time.process_time()
     _widen(model, rows.X.shape[1])
     scores = score_rows(model, fit_columns(rows.X, model.n_features_in_))

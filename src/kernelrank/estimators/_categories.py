@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from kernelrank._validation import as_array
 from kernelrank.exceptions import NoComparablePairsError
 
 Vector = NDArray[np.float64]
@@ -81,14 +82,16 @@ def encode_classes(
 
     Rows without weight are as if they were not there: their numbers mean nothing.
     """
-    labels = check_array(column_or_1d(y, warn=True), ensure_2d=False, ensure_min_samples=0, dtype=None, input_name="y")
+    labels = check_array(
+        column_or_1d(as_array(y, "y"), warn=True), ensure_2d=False, ensure_min_samples=0, dtype=None, input_name="y"
+    )
     check_classification_targets(labels)
     if len(labels) != n_rows:
-        raise ValueError(f"y has {len(labels)} elements, but there are {n_rows} rows.")
+        raise ValueError(f"y has {len(labels)} elements, but X has {n_rows} rows.")
     weighty = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
     found, numbers = np.unique(labels[weighty], return_inverse=True)
     if classes is not None:
-        found, numbers = _in_given_order(found, numbers, np.asarray(classes))
+        found, numbers = _in_given_order(found, numbers, as_array(classes, "classes"))
     if len(found) < 2:
         what = "one class only" if len(found) else "none"
         raise NoComparablePairsError(f"{name} needs rows of two classes at least, but y has {what}.")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -12,14 +10,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._dense import multiply
 from kernelrank._memory import require_memory
 from kernelrank._validation import encode_queries, separate_qid
+from kernelrank._warnings import warn
 from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._least_squares import check_targets
-from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._ranker import Predictor, Ranker
 from kernelrank.estimators._rls import RLS
@@ -59,11 +57,8 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         m, n = X.shape
         targets, single = check_targets(y, m)
         queries, _ = encode_queries(qid, m)
-        check_positive(self, "alpha")
-        if self.n_features is not None:
-            check_scalar(self.n_features, "n_features", Integral, min_val=1)
-            if self.n_features > n:
-                raise ValueError(f"n_features is {self.n_features}, but X has {n} features.")
+        if self.n_features is not None and self.n_features > n:
+            raise ValueError(f"n_features is {self.n_features}, but X has {n} features.")
         held_out = self._hold_out(targets, queries)
         selected, errors = _select(X, targets, queries, held_out, float(self.alpha), self.n_features)
         final = self._refit(X[:, selected], targets[:, 0] if single else targets, queries)
@@ -86,7 +81,7 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         raise NotImplementedError
 
     def _evaluate(self, X: Any) -> Array:
-        return np.asarray(X @ (self.coef_ if self._single else self.coef_.T)) + self.intercept_
+        return np.asarray(multiply(X, self.coef_ if self._single else self.coef_.T)) + self.intercept_
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -106,11 +101,10 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         """
         X, qid = separate_qid(X, None)
         if qid is not None:
-            warnings.warn(
+            warn(
                 "transform leaves the column qid out, and what comes after it will compare rows of different queries."
                 " In a pipeline, enable metadata routing and pass qid to fit and score.",
                 MissingQueryWarning,
-                stacklevel=2,
             )
         return super().transform(X)
 
@@ -305,7 +299,6 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         return self._fit(X, y, qid)
 
     def _hold_out(self, y: Array, queries: Codes | None) -> _HoldOut:
-        check_choices(self, query_weighting=("query", "pair"))
         blocks = self._blocks(y, queries)
         if queries is None:
             m, sizes = len(y), np.bincount(blocks)

@@ -9,10 +9,10 @@ from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._arrays import Array
-from kernelrank._validation import as_rows
+from kernelrank._validation import as_array, as_rows
 from kernelrank.estimators._least_squares import LeastSquaresEstimator, Problem, require_matrices
 from kernelrank.pairs import GraphLaplacian
-from kernelrank.solvers import LeastSquares, WithoutTies
+from kernelrank.solvers import LeastSquares, Predicted, WithoutTies
 
 Rows = NDArray[np.intp]
 
@@ -57,10 +57,15 @@ class HoldsOut(LeastSquaresEstimator):
         Returns
         -------
         list of ndarray
-            One a fold, in the order of its rows. Those of one ranking are on the level of the targets of the rows
-            outside the fold: subtract it before folds are pooled, since it tells what was held out.
+            One per fold, in the order of its rows. Those of one ranking are on the level of the targets of the rows
+            outside the fold: subtract it before folds are pooled, since it tells what was held out. Predictions of a
+            fold that differ by no more than rounding, as those of equal rows, are equal.
         """
-        problem, alpha = self._problem(), self._alpha(alpha)
+        return [each.tied() for each in self._held_out(folds, self._alpha(alpha))]
+
+    def _held_out(self, folds: Any, alpha: float) -> list[Predicted]:
+        """Predict the rows of each fold, with bounds of the rounding errors; equal predictions may differ by these."""
+        problem = self._problem()
         solver = self._decomposable(problem)
         folds = [as_rows(fold, len(problem.y)) for fold in folds]
         if problem.queries is None:
@@ -69,9 +74,9 @@ class HoldsOut(LeastSquaresEstimator):
         else:
             solver = self._orthonormal(problem)
             found = [self._hold_out_rows(problem, solver, rows, alpha) for rows in folds]
-        return [each[:, 0] if self._single else each for each in found]
+        return [Predicted(*(part[:, 0] for part in each)) if self._single else each for each in found]
 
-    def _hold_out_rows(self, problem: Problem, solver: LeastSquares, rows: Rows, alpha: float) -> Array:
+    def _hold_out_rows(self, problem: Problem, solver: LeastSquares, rows: Rows, alpha: float) -> Predicted:
         """Hold out rows of a few queries: all of each, or some."""
         _check_once(rows)
         touched = np.unique(problem.codes[rows])
@@ -97,7 +102,8 @@ class HoldsOut(LeastSquaresEstimator):
         -------
         ndarray of shape (n_pairs, 2), or (n_samples, n_samples) for all pairs, and n_outputs if there are several
             For given pairs, the predictions of their two rows. For all pairs F, where ``F[i, j]`` is the prediction of
-            row i when i and j are held out; its diagonal is NaN.
+            row i when i and j are held out; its diagonal is NaN. Predictions of a pair that differ by no more than
+            rounding, as those of equal rows, are equal.
 
         Notes
         -----
@@ -230,11 +236,11 @@ def _check_once(rows: Rows) -> None:
 
 
 def _check_pairs(pairs: ArrayLike, m: int) -> NDArray[np.intp]:
-    numbers = np.asarray(pairs)
+    numbers = as_array(pairs, "pairs")
     if numbers.ndim != 2 or numbers.shape[1] != 2 or numbers.dtype.kind not in "iu":
         raise ValueError(f"pairs must be numbers of rows, in two columns, got an array of shape {numbers.shape}.")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < m):
         raise ValueError(f"pairs must lie between 0 and {m - 1}.")
     if (numbers[:, 0] == numbers[:, 1]).any():
-        raise ValueError("A pair has two different rows.")
+        raise ValueError("pairs must have two different rows each.")
     return numbers.astype(np.intp)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -15,12 +13,14 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge, place, take, to_host
+from kernelrank._dense import multiply
 from kernelrank._memory import available_memory, require_memory
+from kernelrank._rules import POSITIVE, POSITIVE_NUMBERS
 from kernelrank._validation import (
+    as_array,
     as_id_array,
     check_vector,
     check_weights,
@@ -28,11 +28,12 @@ from kernelrank._validation import (
     require_place,
     scale_weights,
 )
-from kernelrank.estimators._parameters import check_choices, check_positive
+from kernelrank._warnings import warn
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.features import NystromMap, draw_order, whitening_of_rows
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
+from kernelrank.kernels._matrices import check_kernel_matrix
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian
 from kernelrank.solvers import Basis, ConjugateGradients, LeastSquares, make_products
@@ -86,7 +87,6 @@ class LeastSquaresEstimator(Predictor):
     tol: float
     max_iter: int
     random_state: Any
-    _takes_queries = True  # those of a data-frame column; else it is left out
     _fitted_with_queries: bool
     _single: bool
     _training: Problem | None
@@ -143,8 +143,6 @@ class LeastSquaresEstimator(Predictor):
             fitter.__dict__.update(noted, kernel_=make_kernel(kernel).resolve(X))
             fitter._single, fitter._fitted_with_queries = single, queries is not None
             if self._wants_gradients(X, fitter.kernel_):
-                check_positive(self, "tol")
-                check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
                 fitter._training = problem(ConjugateGradients(make_products(X, queries=queries), loss), loss)
             else:
                 fitter._training = problem(*fitter._decompose(X, y, loss, queries, drawn))
@@ -193,16 +191,14 @@ class LeastSquaresEstimator(Predictor):
         found = solver.solve(alpha, tol=self.tol, max_iter=self.max_iter)
         self.n_iter_ = found.n_iter
         if found.residual > self.tol:
-            warnings.warn(
+            warn(
                 f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and it"
                 f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return _require_finite(found.weights)
 
     def _choose_alpha(self) -> float:
-        check_positive(self, "alpha")
         return float(self.alpha)
 
     def _store_solution(self, X: Any, problem: Problem, solution: Array) -> None:
@@ -224,7 +220,6 @@ class LeastSquaresEstimator(Predictor):
         return solution if whitening is None else whitening @ solution
 
     def _wants_gradients(self, X: Any, kernel: Kernel) -> bool:
-        check_choices(self, solver=("auto", "direct", "cg"))
         (m, n), possible = X.shape, isinstance(kernel, Linear) and self.n_basis is None
         if self.solver == "cg" and not possible:
             raise ValueError('solver="cg" is for the linear kernel without n_basis; others have solver="direct".')
@@ -243,18 +238,20 @@ class LeastSquaresEstimator(Predictor):
             raise ValueError(
                 f'fit_pairs and cost="relative" take NumPy arrays or sparse matrices, got {place(X)}: convert X.'
             )
-        if isinstance(self.kernel_, Linear) or drawn is not None:
+        if isinstance(self.kernel_, Linear) or (drawn is not None and len(drawn) < m):
             rows, offset, basis = self._explicit_features(X, drawn)
             require_matrices(X, len(loss.weights), rows.shape[1], "The differences of features")
             return LeastSquares(loss, y, codes, rows=rows, offset=offset, basis=basis), loss
         require_matrices(X, m, m, "The kernel matrix")
         loss = loss.diagonalised(codes)
+        if drawn is not None:  # all rows: no map is needed, which would lose digits
+            self.basis_indices_ = drawn
         kept = copied(X)  # what is done to X later must not change predictions
         if isinstance(self.kernel_, Precomputed):
             _require_square(X)
         else:
             self.basis_ = kept
-        matrix = partial(self.kernel_, kept)
+        matrix = partial(_kernel_matrix, self.kernel_, kept)
         if is_foreign(X):  # which kernels take while scikit-learn dispatches: later, it may not
             computed = matrix()
             return LeastSquares(loss, y, codes, matrix=lambda: computed), loss
@@ -309,7 +306,7 @@ class LeastSquaresEstimator(Predictor):
         weights = self.coef_ if linear else self.dual_coef_
         require_place(self, X, weights, [name for name in ("predict", "decision_function") if hasattr(self, name)])
         if linear:
-            return in_double(X) @ (weights if self._single else weights.T) + self.intercept_
+            return multiply(X, weights if self._single else weights.T) + self.intercept_
         return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), weights) + self.intercept_
 
     def path(self, alphas: ArrayLike) -> Array:
@@ -325,9 +322,8 @@ class LeastSquaresEstimator(Predictor):
         ndarray of shape (n_alphas, n_features) or (n_alphas, n_samples), and n_outputs if there are several
             ``coef_`` for a linear kernel, ``dual_coef_`` for another.
         """
-        alphas = check_vector(alphas, "alphas") if np.ndim(alphas) == 1 else np.empty(0)
-        if len(alphas) == 0 or (alphas <= 0).any():
-            raise ValueError("alphas must be positive numbers, one at least.")
+        POSITIVE_NUMBERS("alphas", alphas)
+        alphas = check_vector(alphas, "alphas")
         solutions = self._decomposable(self._problem()).path(alphas)
         found = array_namespace(solutions[0]).stack([self._coefficients(solution) for solution in solutions])
         return found[:, :, 0] if self._single else found
@@ -349,8 +345,7 @@ class LeastSquaresEstimator(Predictor):
 
     def _alpha(self, alpha: float | None) -> float:
         value = self.alpha if alpha is None else alpha
-        if not isinstance(value, Real) or not 0 < value < np.inf:
-            raise ValueError(f"alpha must be a positive number, got {value!r}.")
+        POSITIVE("alpha", value)
         return float(value)
 
     def __sklearn_tags__(self) -> Any:
@@ -381,6 +376,14 @@ def require_matrices(X: Any, m: int, n: int, what: str) -> None:
     )
 
 
+def _kernel_matrix(kernel: Kernel, X: Any) -> Array:
+    """Compute the kernel matrix of rows; one that others have computed must be symmetric."""
+    K = kernel(X)
+    if not (kernel.semidefinite or is_foreign(K)):
+        check_kernel_matrix(K)
+    return K
+
+
 def _require_square(X: Any) -> None:
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
@@ -398,7 +401,7 @@ def _dense(X: Any) -> Array:
 
 def check_targets(y: ArrayLike, m: int) -> tuple[NDArray[np.float64], bool]:
     """Return y with a column an output, and whether it came as one vector."""
-    y = np.asarray(to_host(y))
+    y = as_array(y, "y")
     single = y.ndim < 2
     targets = check_vector(y, "y", m)[:, None] if single else check_outputs(y, m)
     largest = float(np.max(np.abs(targets), initial=0.0))

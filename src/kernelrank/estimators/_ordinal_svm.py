@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._threads import resolve_threads, single_threaded_blas
 from kernelrank._validation import check_features, check_weights, scale_weights, separate_qid
+from kernelrank._warnings import warn
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
-from kernelrank.estimators._parameters import check_positive
 from kernelrank.estimators._ranker import SupportPredictor
 from kernelrank.estimators._training import print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
-from kernelrank.losses import OrdinalHinge
-from kernelrank.solvers import Bundle, LinearOracle, Result, RowSpace, make_products, multiply
+from kernelrank.losses import OrdinalHinge, Risk
+from kernelrank.solvers import Bundle, LinearOracle
 
 Vector = NDArray[np.float64]
 
@@ -160,32 +155,21 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         -------
         self
         """
-        check_positive(self, "alpha", "tol")
-        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-        self._require_target(y)
         X, _, noted = self._check_rows(X, None)
+        self._require_target(y)
         weights, _ = scale_weights(check_weights(sample_weight, X.shape[0]))
         classes, codes, weighty = encode_classes(y, X.shape[0], weights, self.classes, type(self).__name__)
         loss = OrdinalHinge(codes[weighty], None if weights is None else weights[weighty])
-        nystrom = self._fit_map(X)
-        rows = X if weighty.all() else X[weighty]
-        features = rows if nystrom is None else nystrom.transform(rows)
-        with single_threaded_blas:
-            result = self._minimize(features, loss)
-        thresholds = loss.thresholds(multiply(features, result.w))
-        self._store(result, noted, nystrom, classes_=classes, thresholds_=thresholds, history_=result.history)
-        if not result.converged:
-            warnings.warn(shortcoming("hinge", self.tol, result), ConvergenceWarning, stacklevel=2)
-        return self
-
-    def _minimize(self, features: Any, loss: OrdinalHinge) -> Result:
+        representation = self._represent(X)
+        oracle = LinearOracle(representation.products, _OfSomeRows(loss, weighty))
         report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
-        space = RowSpace.if_wide(features)
-        products = make_products(features if space is None else space.features, resolve_threads(self.n_jobs))
-        result = Bundle(LinearOracle(products, loss)).minimize(
-            self.alpha, tol=self.tol, max_iter=self.max_iter, report=report
-        )
-        return result if space is None else replace(result, w=space.lift(result.w))
+        result = Bundle(oracle).minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
+        solution = representation.attributes(X, result.w)
+        self._store(result, noted, solution, classes_=classes, history_=result.history)
+        self.thresholds_ = loss.thresholds(self._evaluate(X)[weighty])
+        if not result.converged:
+            warn(shortcoming("hinge", self.tol, result), ConvergenceWarning)
+        return self
 
     def decision_function(self, X: Any) -> Vector:
         """Score every row of X: the higher, the higher its class.
@@ -202,3 +186,15 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
         return self._evaluate(check_features(self, X, reset=False))
+
+
+class _OfSomeRows:
+    """A loss that the other rows have no part in."""
+
+    def __init__(self, loss: OrdinalHinge, rows: NDArray[np.bool_]) -> None:
+        self._loss, self._rows = loss, rows
+
+    def __call__(self, scores: Vector) -> Risk:
+        risk, g = self._loss(scores[self._rows]), np.zeros(len(scores))
+        g[self._rows] = risk.g
+        return risk._replace(g=g)

@@ -6,18 +6,19 @@ from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank._arrays import Array
-from kernelrank._validation import check_vector, check_weights, encode_queries
+from kernelrank._validation import as_array, check_vector, check_weights, encode_queries
 from kernelrank.estimators._hold_outs import TIES_DROPPED, HoldsOut
 from kernelrank.estimators._least_squares import Problem
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
-from kernelrank.estimators._parameters import check_choices
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.pairs import PreferencePairs
+from kernelrank.solvers import Predicted
 
 
 class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
@@ -251,10 +252,9 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
         array([3, 2, 1])
         """
         X, qid, noted = self._check_rows(X, qid)
-        self._check_choices()
         m = X.shape[0]
         queries, _ = encode_queries(qid, m)
-        edges = np.asarray(pairs)
+        edges = as_array(pairs, "pairs")
         PreferencePairs(edges, m, weight=weight, qid=queries)  # checks them
         sizes = _check_magnitudes(magnitude, len(edges))
         weights = np.ones(len(edges)) if weight is None else check_weights(weight, len(edges), "weight", of="pairs")
@@ -278,16 +278,7 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
 
         return self._train(X, y, part(slice(None)), queries, problem, noted, True)
 
-    def _check_choices(self) -> None:
-        check_choices(
-            self,
-            ties=("keep", "drop"),
-            cost=("magnitude", "unit", "relative"),
-            query_weighting=("query", "pair"),
-        )
-
     def _loss_function(self) -> Any:
-        self._check_choices()
         return partial(squares_of_utilities, ties=self.ties, cost=self.cost, query_weighting=self.query_weighting)
 
     def _obstacle(self, weights: Array | None) -> str | None:
@@ -311,6 +302,7 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions of a query that differ by no more than rounding, as those of equal rows, are equal.
         """
         predictions: Array = self._leave_query_out(np.array([self._alpha(alpha)]))[0, ...]
         return predictions[:, 0] if self._single else predictions
@@ -327,7 +319,9 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
         before, after = np.cumsum(importance), np.cumsum(importance[::-1])[::-1]
         remaining = (np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)) / importance.sum()
         holder = self._orthonormal(problem).held_out_queries
-        return holder.every_query(alphas[:, None] * remaining)
+        found = holder.every_query(alphas[:, None] * remaining)
+        each = [Predicted(found.values[k, ...], found.errors[k, ...]) for k in range(len(alphas))]
+        return array_namespace(found.values).stack([predicted.tied(problem.queries) for predicted in each])
 
 
 def _check_magnitudes(magnitude: ArrayLike | None, n_pairs: int) -> Array:

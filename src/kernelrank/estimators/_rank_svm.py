@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._threads import resolve_threads, single_threaded_blas
-from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
-from kernelrank.estimators._parameters import check_positive, check_training_parameters
+from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
+from kernelrank._warnings import warn
+from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SupportRanker
 from kernelrank.estimators._training import make_solver, print_record, shortcoming
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
-from kernelrank.solvers import RowSpace, make_products
 
 
 class RankSVM(SupportRanker):
@@ -31,7 +28,7 @@ class RankSVM(SupportRanker):
     with the hinge :math:`\ell(z) = \max(0, z)` or its square. Pairs are counted, never formed:
     a pass over the data takes O(m s + m log m) time for m rows of s non-zero features, whatever
     the utilities. :meth:`fit_pairs` learns from explicit preferences instead. With a kernel,
-    x stands for features that are made of it, see :class:`kernelrank.NystromMap`.
+    w stands for a function of the kernel's space, and w . x for its value at x.
 
     Parameters
     ----------
@@ -48,7 +45,8 @@ class RankSVM(SupportRanker):
         function, or "precomputed".
     n_basis : int, default=None
         Learn a combination of so many rows' kernels, drawn at random: O(m n_basis^2), and memory for m n_basis numbers.
-        None means all rows; a linear kernel has no use for it.
+        None means all rows, which is exact: O(m^2) per iteration, and memory for m^2 numbers. A linear kernel has no
+        use for it.
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a
         comparable pair; with "pair" every comparable pair counts the same.
@@ -69,8 +67,8 @@ class RankSVM(SupportRanker):
     random_state : int, RandomState instance or None, default=0
         For the draw of `n_basis` rows.
     verbose : int or callable, default=0
-        1 prints one line per iteration: objective, lower bound, gap and the gap to reach. A function is called with
-        each record of `history_` instead.
+        1 prints a line for the kernel matrix, and one per iteration: objective, lower bound, gap and the gap to reach.
+        A function is called with each record of `history_` instead.
 
     Attributes
     ----------
@@ -89,6 +87,7 @@ class RankSVM(SupportRanker):
     gap_ : float
         Certificate: it exceeds the optimum by at most this. For the squared hinge it is
         ``||gradient||^2 / (4 alpha)`` or less: a bound for strongly convex functions, and loose.
+        With a kernel, a bound on the effect of the rounding of the kernel matrix is part of it.
     n_iter_ : int
         Iterations made.
     n_pairs_ : int, or float with sample_weight
@@ -116,7 +115,7 @@ class RankSVM(SupportRanker):
     X may be dense or CSR/CSC, float64 or float32, and is not copied, except that a feature far
     from zero compared with its spread is shifted first: offsets carry no information here, but
     would cost digits. Such a sparse matrix gets a second array of values.
-    A dense X with at most 300 rows and at least ten times as many features is replaced by the coordinates of its rows
+    A dense X with at most 150 rows and at least ten times as many features is replaced by the coordinates of its rows
     in an orthonormal basis of their span, unless `positive`: O(n_features m^2) once, then O(m^2) per iteration.
 
     References
@@ -186,7 +185,6 @@ class RankSVM(SupportRanker):
         -------
         self
         """
-        self._check_parameters()
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
         weights = check_weights(sample_weight, X.shape[0])
@@ -231,9 +229,8 @@ class RankSVM(SupportRanker):
         >>> model.rank(X)
         array([3, 2, 1])
         """
-        self._check_parameters()
         X, qid, noted = self._check_rows(X, qid)
-        pairs = np.asarray(pairs)
+        pairs = as_array(pairs, "pairs")
         weights = check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs")
         queries, _ = encode_queries(qid, X.shape[0])
         preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
@@ -248,36 +245,29 @@ class RankSVM(SupportRanker):
     def _train(
         self, X: Any, pairs: Pairs, queries: NDArray[np.int32] | None, noted: dict[str, Any], **attributes: Any
     ) -> Self:
-        nystrom = self._fit_map(X)
-        features = X if nystrom is None else nystrom.transform(X)
-        start = self._last_solution(features.shape[1]) if nystrom is None else None
+        require_linear_if_positive(self)
+        representation = self._represent(X, queries)
+        solver = make_solver(
+            representation.products,
+            pairs,
+            loss=self.loss,
+            query_weighting=self.query_weighting,
+            positive=self.positive,
+            start=representation.start(self._last_solution(X.shape[1])),
+        )
         report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
-        with single_threaded_blas:
-            # Bounds on single coefficients do not survive a change of basis.
-            space = None if self.positive else RowSpace.if_wide(features, queries)
-            if space is not None:
-                features, start = space.features, None if start is None else space.project(start)
-            solver = make_solver(
-                make_products(features, resolve_threads(self.n_jobs), queries),
-                pairs,
-                loss=self.loss,
-                query_weighting=self.query_weighting,
-                positive=self.positive,
-                start=start,
-            )
-            result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
-            if space is not None:
-                result = replace(result, w=space.lift(result.w))
+        result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         self._store(
-            result, noted, nystrom, history_=result.history, _fitted_with_queries=queries is not None, **attributes
+            result,
+            noted,
+            representation.attributes(X, result.w),
+            history_=result.history,
+            _fitted_with_queries=queries is not None,
+            **attributes,
         )
         if not result.converged:
-            warnings.warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning, stacklevel=3)
+            warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning)
         return self
-
-    def _check_parameters(self) -> None:
-        check_positive(self, "alpha")
-        check_training_parameters(self)
 
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
         last = getattr(self, "coef_", None)

@@ -1,40 +1,34 @@
-"""The ranking support vector machine that chooses its regularisation."""
+"""The ranking support vector machine that chooses its regularisation, and its kernel."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 
-from kernelrank._threads import resolve_threads, single_threaded_blas
-from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
-from kernelrank.estimators._folds import Fold, make_folds
-from kernelrank.estimators._parameters import check_training_parameters, resolve_alphas
+from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
+from kernelrank._warnings import warn
+from kernelrank.estimators._alphas import warn_at_end
+from kernelrank.estimators._cv_tasks import CVTask, PreferenceTask, UtilityTask
+from kernelrank.estimators._folds import make_folds, make_pair_folds
+from kernelrank.estimators._parameters import require_linear_if_positive, resolve_scorer
+from kernelrank.estimators._path_search import Candidate, PathSearch
 from kernelrank.estimators._ranker import SupportRanker
-from kernelrank.estimators._training import make_solver, shortcoming
-from kernelrank.exceptions import (
-    ConvergenceWarning,
-    NoComparablePairsError,
-    UndefinedMetricError,
-    UndefinedQueryWarning,
-)
-from kernelrank.features import NystromMap
-from kernelrank.losses import PairwiseHinge
-from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
-from kernelrank.pairs import UtilityPairs
-from kernelrank.solvers import LinearOracle, Products, Result, RowSpace, largest_alpha, make_products, restrict
+from kernelrank.exceptions import ConvergenceWarning
+from kernelrank.kernels import Linear
+from kernelrank.kernels._choice import check_kernels
+from kernelrank.metrics import RankingScorer
+from kernelrank.pairs import PreferencePairs
 
 Vector = NDArray[np.float64]
 
-_SMALLEST_SHARE = 1e-4  # of the largest alpha of the default grid
-
 
 class RankSVMCV(SupportRanker):
-    r"""Ranking SVM with built-in cross-validation of ``alpha``.
+    r"""Ranking SVM with built-in cross-validation of ``alpha``, and of the kernel.
 
     Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Solutions share what
     was learnt from larger alphas: cutting planes do not depend on alpha. With the hinge, a path of
@@ -43,18 +37,23 @@ class RankSVMCV(SupportRanker):
     Parameters
     ----------
     alphas : int or array-like, default=20
-        How many alphas, or which. A number means a geometric grid over four decades, from the
-        alpha above which the direction of the hinge's solution no longer changes.
+        How many alphas at least, or which. A number means a geometric grid over four decades, from the
+        alpha above which the direction of the hinge's solution no longer changes. It goes on, one decade at a time,
+        while the last decade has improved the mean score by more than 0.1 %, or all are the same: to twelve decades at
+        most, and not beyond a fit that does not converge. Alphas that are given are tried as they are.
     cv : int, splitter or iterable of (train, test), default=5
         Folds; None means 5. They never split a query: a number means ``GroupKFold`` over the queries, or over
-        `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows.
+        `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows. A validation set is
+        ``sklearn.model_selection.PredefinedSplit``, or ``[(train, test)]``.
     scoring : str, RankingScorer or callable, default=None
         What to choose alpha by, on the rows of a fold: the name of a metric such as "ndcg@10", what
         :func:`kernelrank.metrics.make_ranking_scorer` returns, or a function ``(y_true, y_score, qid=...)``,
         the better the greater; NaN if it is not defined for them. It gets `sample_weight` too, if
         there are weights and it has such a parameter. Concordance by default.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-    kernel : str, Kernel or callable, default="linear"
+    kernel : str, Kernel, callable, or a list of these, default="linear"
+        Of a list, the best one is chosen together with alpha. All have the same folds and basis rows; features of two
+        of them are in memory at a time. A linear one among them ignores `n_basis`.
     n_basis : int, default=None
     query_weighting : {"query", "pair"}, default="query"
     positive : bool, default=False
@@ -66,8 +65,8 @@ class RankSVMCV(SupportRanker):
     random_state : int, RandomState instance or None, default=0
         For the shuffled ``KFold``, and the draw of `n_basis` rows.
     verbose : int or callable, default=0
-        1 prints a line a fold. A function is called after each fit instead, with how many of how
-        many are done.
+        1 prints a line per fold. A function is called after each fit instead, with how many of how
+        many are done; the second number grows when the path goes on.
 
     Attributes
     ----------
@@ -77,6 +76,9 @@ class RankSVMCV(SupportRanker):
         Concordance, or `scoring`, on the rows of each fold; NaN if it is not defined for them.
     alpha_ : float
         The alpha with the greatest mean score; the larger of equals.
+    kernel_scores_ : ndarray of shape (n_kernels,)
+        Greatest mean score of each kernel, if a list was given. The first of the best was chosen: it is `kernel_`, and
+        all other attributes are for it.
     coef_path_ : ndarray of shape (n_alphas, n_features) or (n_alphas, n_basis)
         Solutions for all rows; those of `dual_coef_` with a kernel.
     gaps_ : ndarray of shape (n_alphas,)
@@ -86,17 +88,24 @@ class RankSVMCV(SupportRanker):
     dual_coef_, basis_, basis_indices_, kernel_, objective_, gap_, n_iter_, n_pairs_, n_features_in_, feature_names_in_
         As in :class:`RankSVM`, of that solution.
 
+    Warns
+    -----
+    PathEndWarning
+        If the best alpha is the smallest that was tried, or the largest of those given and a larger one would make a
+        difference.
+
     See Also
     --------
     RankSVM : One alpha.
+    kernelrank.model_selection.coef_intervals : How certain coefficients are.
 
     Notes
     -----
     The folds are trained on X itself, never on a copy of its rows: held-out rows take part in
     products, but in no pair. With a kernel, basis rows of a fold have no influence on what is learnt without it
     (:meth:`kernelrank.NystromMap.without`); parameters of the kernel that depend on data are those of all rows.
-    Memory beyond X, or the features that a kernel makes: about 170 bytes a row (210 with queries), whatever the number
-    of folds, and vectors of features as for :class:`RankSVM`.
+    Memory beyond X, or the features that a kernel makes: about 170 bytes per row (210 with queries), whatever the
+    number of folds, and vectors of features as for :class:`RankSVM`, with one more for each fold.
 
     Examples
     --------
@@ -104,10 +113,17 @@ class RankSVMCV(SupportRanker):
     >>> from kernelrank import RankSVMCV
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = RankSVMCV(alphas=10).fit(X, y)
-    >>> model.scores_.shape
-    (10, 5)
+    >>> model.scores_.shape  # the score still improved at the end of ten alphas: it went on
+    (12, 5)
     >>> bool(model.gaps_.max() <= model.tol)
     True
+
+    How wide a Gaussian kernel should be is chosen the same way:
+
+    >>> from kernelrank.kernels import Gaussian
+    >>> model = RankSVMCV(5, kernel=[Gaussian(10.0), Gaussian(1000.0)], n_basis=50).fit(X, y)
+    >>> model.kernel_
+    Gaussian(gamma=10.0)
     """
 
     __metadata_request__fit = {"qid": True, "groups": True}  # noqa: RUF012 - read by scikit-learn, never changed
@@ -171,162 +187,156 @@ class RankSVMCV(SupportRanker):
         -------
         self
         """
-        check_training_parameters(self)
-        self._scorer()  # a name that is wrong is wrong now
         X, qid, noted = self._check_rows(X, qid)
+        require_linear_if_positive(self)
+        scorer = self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)
         y = check_vector(y, "y", X.shape[0])
         weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
         queries, _ = encode_queries(qid, X.shape[0])
         folds = make_folds(self.cv, y, queries, qid if groups is None else groups, self.random_state)
-        nystrom = self._fit_map(X)
-        features = X if nystrom is None else nystrom.transform(X)
-        # What is learnt from rows lies in their span: with all rows in the basis, nothing of the others is needed.
-        reduced = self.n_basis is not None and self.n_basis < X.shape[0]
-        with single_threaded_blas:
-            space = None if self.positive else RowSpace.if_wide(features, queries)
-            features = features if space is None else space.features
-            products = make_products(features, resolve_threads(self.n_jobs), queries)
-            rows = _Rows(products, y, queries, weights, self.n_jobs)
-            alphas = self._grid(rows)
-            fits = _Fits(len(alphas) * (len(folds) + 1), self.verbose if callable(self.verbose) else None)
-            scores = np.empty((len(alphas), len(folds)))
-            for number, fold in enumerate(folds):
-                try:
-                    seen = rows.restricted(nystrom.without(fold.test)) if reduced and nystrom else rows
-                    scores[:, number] = self._score_path(seen, fold, alphas, fits)
-                except NoComparablePairsError as reason:
-                    raise NoComparablePairsError(f"Fold {number} cannot be trained on. {reason}") from None
-                self._tell(number, alphas, scores)
-            best = _best(scores)
-            pairs = rows.pairs()
-            coef_path, gaps = [], np.empty(len(alphas))
-            for k, result in enumerate(self._path(rows, pairs, alphas, fits)):
-                if space is not None:
-                    result = replace(result, w=space.lift(result.w))
-                coef_path.append(result.w if nystrom is None else nystrom.coefficients(result.w))
-                gaps[k] = result.gap
-                if k == best:
-                    chosen = result
+        task = UtilityTask(y, queries, weights, folds, scorer, self.n_jobs)
+        return self._choose(X, task, noted, 1 if weights is None else unit * unit)
+
+    def fit_pairs(
+        self,
+        X: Any,
+        pairs: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose alpha by cross-validation over explicit preferences, and train with it on all of them.
+
+        `scores_` are the shares of held-out pairs in the right order, a tie counting half; with queries, the mean over
+        them. What they estimate depends on what is held out together:
+
+        - with `qid`: pairs of queries that were not seen;
+        - with `groups`: pairs of rows of groups that were not seen; with ``groups=range(len(X))``, of rows that were
+          not seen. Pairs of a row that is trained on and one that is tested are left out of that fold;
+        - with neither, folds are made of pairs: further comparisons of the SAME rows. A row may be in pairs of both
+          sides, so for new rows this is too good. Comparisons of the same two rows stay together.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        pairs : array-like of shape (n_pairs, 2)
+            Rows of X, ``[winner, loser]``, as in :meth:`RankSVM.fit_pairs`.
+        weight : array-like of shape (n_pairs,), optional
+            Weights of the pairs, in training and in the scores.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row of X; a pair of rows of different queries is an error.
+        groups : array-like of shape (n_samples,), optional
+            What the folds must not split, if that is not the queries. With `qid` or `groups`, `cv` splits the rows, and
+            without, the pairs.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernelrank import RankSVMCV
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(40, 3))
+        >>> pairs = rng.permuted(np.tile(np.arange(40), (300, 1)), axis=1)[:, :2]
+        >>> wrong = X[pairs[:, 0], 0] + rng.normal(size=300) < X[pairs[:, 1], 0]
+        >>> pairs[wrong] = pairs[wrong, ::-1]  # the first feature counts, with noise
+        >>> model = RankSVMCV().fit_pairs(X, pairs, groups=range(40))
+        >>> bool(model.scores_.mean(axis=1).max() > 0.7)
+        True
+        """
+        if self.scoring is not None:
+            raise ValueError(
+                f"scoring is for utilities: fit_pairs scores by pairs in the right order, got {self.scoring!r}."
+            )
+        X, qid, noted = self._check_rows(X, qid)
+        require_linear_if_positive(self)
+        m, edges = X.shape[0], as_array(pairs, "pairs")
+        weights, unit = scale_weights(check_weights(weight, len(edges) if edges.ndim else 0, "weight", of="pairs"))
+        queries, _ = encode_queries(qid, m)
+        PreferencePairs(edges, m, weight=weights, qid=queries)  # bad pairs are an error before there are folds of them
+        folds = make_pair_folds(self.cv, edges, m, queries, qid if groups is None else groups, self.random_state)
+        return self._choose(X, PreferenceTask(edges, m, queries, weights, folds), noted, 1 if weights is None else unit)
+
+    def _choose(self, X: Any, task: CVTask, noted: dict[str, Any], unit: float) -> Self:
+        """Find the best kernel and alpha, and keep their solution for all rows; `unit` is the weight 1 of a pair."""
+        search = PathSearch(
+            task,
+            self.alphas,
+            loss=self.loss,
+            query_weighting=self.query_weighting,
+            positive=self.positive,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            scoring=self.scoring,
+            progress=self.verbose if callable(self.verbose) else None,
+            tell=self._tell,
+        )
+        candidate, kernel_scores = self._best_kernel(X, search)
+        rows, means, pairs = candidate.representation, candidate.means, task.pairs()
+        best, coef_path, gaps = int(np.argmax(means)), [], []
+        for k, result in enumerate(search.train(candidate, pairs)):
+            coef_path.append(rows.coefficients(result.w))
+            gaps.append(result.gap)
+            if k == best:
+                chosen = result
+        limit = search.largest(rows) if best == 0 else np.inf
+        self.__dict__.pop("kernel_scores_", None)  # of an earlier fit
         self._store(
             chosen,
             noted,
-            nystrom,
-            alphas_=alphas,
-            scores_=scores,
-            alpha_=float(alphas[best]),
+            rows.attributes(X, chosen.w),
+            alphas_=candidate.alphas,
+            scores_=candidate.scores,
+            alpha_=float(candidate.alphas[best]),
             coef_path_=np.array(coef_path),
-            gaps_=gaps,
-            n_pairs_=pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit,
-            _fitted_with_queries=qid is not None,
+            gaps_=np.array(gaps),
+            n_pairs_=pairs.n_pairs * unit,
+            _fitted_with_queries=task.queries is not None,
         )
-        if fits.lapses:
-            warnings.warn(
-                f"{len(fits.lapses)} of {fits.total} fits miss tol. The worst: {max(fits.lapses)[1]}",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        if kernel_scores is not None:
+            self.kernel_scores_, self.kernel_ = kernel_scores, candidate.kernel
+        if search.lapses:
+            text = f"{len(search.lapses)} of {search.n_fits} fits miss tol. The worst: {max(search.lapses)[1]}"
+            warn(text, ConvergenceWarning)
+        warn_at_end(candidate.alphas, means, goes_on=isinstance(self.alphas, Integral), limit=lambda: limit)
         return self
 
-    def _grid(self, rows: _Rows) -> Vector:
-        """Alphas from the largest to the smallest."""
-
-        def largest() -> float:
-            return largest_alpha(LinearOracle(rows.products, PairwiseHinge(rows.pairs(), self.query_weighting)))
-
-        return resolve_alphas(self.alphas, largest, _SMALLEST_SHARE)
-
-    def _path(self, rows: _Rows, pairs: UtilityPairs, alphas: Vector, fits: _Fits) -> Iterator[Result]:
-        """Fit for every alpha, one after the other; note what has not converged."""
-        solver = make_solver(
-            rows.products, pairs, loss=self.loss, query_weighting=self.query_weighting, positive=self.positive
-        )
-        for alpha in alphas:
-            result = solver.minimize(float(alpha), tol=self.tol, max_iter=self.max_iter, report=None)
-            if not result.converged:
-                fits.lapses.append((result.gap, shortcoming(self.loss, self.tol, result)))
-            fits.count()
-            yield result
-
-    def _score_path(self, rows: _Rows, fold: Fold, alphas: Vector, fits: _Fits) -> Vector:
-        """Score the rows of a fold, for every alpha."""
-        y, queries, weights = rows.y[fold.test], _take(rows.queries, fold.test), _take(rows.weights, fold.test)
-        scorer = self._scorer()
-        scores = np.full(len(alphas), np.nan)
-        for k, result in enumerate(self._path(rows, rows.pairs(fold.train), alphas, fits)):
+    def _best_kernel(self, X: Any, search: PathSearch) -> tuple[Candidate, Vector | None]:
+        """Return the kernel whose best alpha has the greatest mean score, and these scores if there are several."""
+        if not isinstance(self.kernel, list | tuple):
+            rows = self._represent(X, search.task.queries)
+            return search.search(rows, others=0), None
+        kernels, best, found = check_kernels(self.kernel), None, list[float]()
+        seed = self.random_state  # the same for all
+        if not isinstance(seed, Integral):
+            seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
+        for number, kernel in enumerate(kernels):
+            n_basis = None if isinstance(kernel, Linear) else self.n_basis
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UndefinedQueryWarning)  # for every fold and alpha the same
-                    scores[k] = scorer.evaluate(
-                        y,
-                        result.scores[fold.test],
-                        qid=queries,
-                        sample_weight=weights if scorer.takes_weights else None,
-                    )
-            except UndefinedMetricError:
-                pass  # the score stays NaN
-        return scores
+                rows = self._represent(
+                    X, search.task.queries, {"kernel": kernel, "n_basis": n_basis, "random_state": seed}
+                )
+                candidate = search.search(rows, others=len(kernels) - number - 1)
+            except Exception as error:
+                error.add_note(f"This is about kernel={kernel!r}, one of {len(kernels)} to choose from.")
+                raise
+            found.append(float(candidate.means.max()))
+            if best is None or found[-1] > max(found[:-1]):
+                best = candidate
+            del rows, candidate  # or its features would stay while those of the next are made
+        assert best is not None
+        return best, np.array(found)
 
     def _scorer(self) -> RankingScorer:
-        if isinstance(self.scoring, RankingScorer):
-            return self.scoring
-        if self.scoring is None:
-            return make_ranking_scorer(concordance_index, n_jobs=self.n_jobs)
-        return make_ranking_scorer(self.scoring)
+        return resolve_scorer(self.scoring, n_jobs=self.n_jobs)
 
-    def _tell(self, number: int, alphas: Vector, scores: Vector) -> None:
+    def _tell(self, fold: int, n_folds: int, alphas: Vector, scores: Vector) -> None:
         if self.verbose and not callable(self.verbose):
-            k = int(np.argmax(np.nan_to_num(scores[:, number], nan=-np.inf)))
+            k = int(np.argmax(np.nan_to_num(scores, nan=-np.inf)))
             what = "concordance" if self.scoring is None else "score"
-            print(
-                f"fold {number + 1} of {scores.shape[1]}: {what} {scores[k, number]:.4f} at alpha {alphas[k]:.3g}",
-                flush=True,
-            )
-
-
-class _Fits:
-    """How many fits are done, and which of them miss their tolerance."""
-
-    def __init__(self, total: int, told: Callable[[int, int], None] | None) -> None:
-        self.total, self.lapses, self._done, self._told = total, list[tuple[float, str]](), 0, told
-
-    def count(self) -> None:
-        """Note that one more is done."""
-        self._done += 1
-        if self._told is not None:
-            self._told(self._done, self.total)
-
-
-class _Rows(NamedTuple):
-    """The data, prepared once for all folds."""
-
-    products: Products
-    y: Vector
-    queries: NDArray[np.int32] | None
-    weights: Vector | None
-    n_jobs: int | None
-
-    def restricted(self, nystrom: NystromMap) -> _Rows:
-        """Without the features that only basis rows can tell that have been taken out of the map."""
-        return self._replace(products=restrict(self.products, nystrom.restrict))
-
-    def pairs(self, train: NDArray[np.bool_] | None = None) -> UtilityPairs:
-        """Pairs of all rows, or of those to train on."""
-        y, queries = self.y, self.queries
-        if train is not None:
-            # The other rows make a query of their own, in which all are equal.
-            numbers = np.zeros(len(y), np.int32) if queries is None else queries
-            y, queries = np.where(train, y, 0.0), np.where(train, numbers, -1)
-        return UtilityPairs(y, qid=queries, sample_weight=self.weights, n_jobs=self.n_jobs)
-
-
-def _take(values: Any, rows: NDArray[np.intp]) -> Any:
-    return None if values is None else values[rows]
-
-
-def _best(scores: Vector) -> int:
-    """Row with the greatest mean; a fold without a comparable pair has no say."""
-    told = ~np.isnan(scores).any(axis=0)
-    if not told.any():
-        raise NoComparablePairsError("The score is defined for no fold: use fewer folds, or larger ones.")
-    return int(np.argmax(scores[:, told].mean(axis=1)))
+            print(f"fold {fold + 1} of {n_folds}: {what} {scores[k]:.4f} at alpha {alphas[k]:.3g}", flush=True)

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from copy import copy
-from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, to_host
-from kernelrank._memory import require_memory
-from kernelrank._validation import check_features, check_vector, encode_queries, separate_qid, warn_of_missing_queries
-from kernelrank.features import NystromMap
+from kernelrank._dense import multiply
+from kernelrank._rules import Rule, check_parameters
+from kernelrank._threads import resolve_threads
+from kernelrank._validation import (
+    as_array,
+    check_features,
+    check_vector,
+    encode_queries,
+    separate_qid,
+    warn_of_missing_queries,
+    warn_of_query_columns,
+)
+from kernelrank.estimators._representation import Representation, represent
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
+from kernelrank.kernels._choice import HasKernel
 from kernelrank.metrics import concordance_index
-from kernelrank.solvers import Result, multiply
+from kernelrank.solvers import Result
 
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
 
-class Predictor(BaseEstimator):  # type: ignore[misc]
+class Predictor(HasKernel):
     """Prediction for rows that are checked; a subclass provides ``fit`` and ``_evaluate``."""
 
     _any_namespace = False  # whether it computes with arrays of any library
+    _takes_queries = False  # those of a data-frame column; else it is left out
+    _rules: ClassVar[dict[str, Rule]] = {}  # for parameters that mean something else than in other estimators
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Score every row of X; within a query, a higher score is a better rank.
@@ -39,6 +50,12 @@ class Predictor(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         scores : ndarray of shape (n_samples,)
+
+        Notes
+        -----
+        Equal rows get equal scores, to the last bit, wherever they are in X and however many rows X has. This does not
+        hold for kernels that are functions of the user, nor for arrays of other libraries than NumPy and SciPy: their
+        rows are multiplied as these libraries do it.
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
@@ -53,11 +70,22 @@ class Predictor(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
     def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
-        """Return X and qid, and what scikit-learn notes about X; an earlier fit stays until this one has succeeded."""
-        X, qid = separate_qid(X, qid)
+        """Check parameters and X; return X and qid, and what scikit-learn notes about X.
+
+        An earlier fit stays until this one has succeeded.
+        """
+        X, qid = self._separate_queries(X, qid)
         other = copy(self)
         X = check_features(other, X, reset=True, any_namespace=self._any_namespace)
         return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
+
+    def _separate_queries(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
+        """Check parameters, and take a column of queries out of X."""
+        check_parameters(self, **self._rules)
+        X, qid = separate_qid(X, qid)
+        if self._takes_queries and qid is None:
+            warn_of_query_columns(self, X)
+        return X, qid
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,45 +103,32 @@ class SupportPredictor(Predictor):
 
     kernel: Any
     n_basis: int | None
+    n_jobs: int | None
     random_state: Any
+    verbose: Any
 
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
         if "dual_coef_" in self.__dict__:
             return np.asarray(predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_))
-        return multiply(X, self.coef_)
+        return np.asarray(multiply(X, self.coef_))
 
-    def _fit_map(self, X: Any) -> NystromMap | None:
-        """Return the map to the features that are learnt from, if these are not X itself."""
-        kernel = make_kernel(self.kernel)
-        if isinstance(kernel, Linear):
-            if self.n_basis is not None:
-                raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-            return None
-        m = X.shape[0]
-        n_basis = m if self.n_basis is None else self.n_basis
-        if isinstance(n_basis, Integral):  # or the map refuses it
-            n = min(m, int(n_basis))
-            require_memory(
-                8.0 * m * n + 32.0 * n**2, f"Features of {m} rows, made of {n} basis rows,", "Use a smaller n_basis."
-            )
-        return NystromMap(kernel, n_basis, random_state=self.random_state).fit(X)
+    def _represent(
+        self, X: Any, queries: NDArray[np.int32] | None = None, chosen: dict[str, Any] | None = None
+    ) -> Representation:
+        """Prepare rows for a solver; parameters may be `chosen` in place of those of the estimator."""
+        given = {"kernel": self.kernel, "n_basis": self.n_basis, "random_state": self.random_state, **(chosen or {})}
+        threads = resolve_threads(self.n_jobs)
+        if self.verbose and not callable(self.verbose) and not isinstance(make_kernel(given["kernel"]), Linear):
+            n_basis = X.shape[0] if self.n_basis is None else self.n_basis
+            print(f"computing the kernel of {X.shape[0]:,} rows and {n_basis:,} basis rows", flush=True)
+        positive = getattr(self, "positive", False)
+        return represent(X, **given, n_threads=threads, queries=queries, positive=positive)
 
-    def _store(self, result: Result, noted: dict[str, Any], nystrom: NystromMap | None, **attributes: Any) -> None:
+    def _store(self, result: Result, noted: dict[str, Any], solution: dict[str, Any], **attributes: Any) -> None:
         """Keep a solution, and what else is given; of an earlier fit nothing stays."""
         for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "kernel_"):
             self.__dict__.pop(name, None)
-        self.__dict__.update(noted, **attributes)
-        if nystrom is None:
-            self.coef_ = result.w
-        else:
-            self.dual_coef_, self.kernel_ = nystrom.coefficients(result.w), nystrom.kernel_
-            if isinstance(self.kernel_, Precomputed):
-                weights, self.dual_coef_ = self.dual_coef_, np.zeros(self.n_features_in_)
-                self.dual_coef_[nystrom.basis_indices_] = weights
-            else:
-                self.basis_ = nystrom.basis_
-            if self.n_basis is not None:
-                self.basis_indices_ = nystrom.basis_indices_
+        self.__dict__.update(noted, **solution, **attributes)
         self.objective_ = result.objective
         self.gap_ = result.gap
         self.n_iter_ = result.n_iter
@@ -126,6 +141,7 @@ class Ranker(Predictor):
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
+    _takes_queries = True
     _fitted_with_queries: bool  # set by the subclass
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -205,7 +221,7 @@ class SupportRanker(SupportPredictor, Ranker):
 
 def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> NDArray[np.float64]:
     """Return targets with a column an output."""
-    targets: NDArray[np.float64] = check_array(to_host(y), dtype=np.float64, input_name="y")
+    targets: NDArray[np.float64] = check_array(as_array(y, "y"), dtype=np.float64, input_name="y")
     if len(targets) != n_rows:
         raise ValueError(f"y has {len(targets)} rows, but there are {n_rows} rows.")
     if n_outputs is not None and targets.shape[1] != n_outputs:
@@ -216,7 +232,7 @@ def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> ND
 def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: Array) -> Array:
     """Kernel of X and the basis, times weights, without the whole matrix in memory; no basis if X is the matrix."""
     blocks = kernel.blocks(X, basis, n_elements=_PREDICTED_AT_ONCE)
-    return array_namespace(weights).concat([block @ weights for _, block in blocks])
+    return array_namespace(weights).concat([multiply(block, weights) for _, block in blocks])
 
 
 def _rank(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._validation import check_weights
+from kernelrank._rules import check_parameters
+from kernelrank._validation import check_weights, count_rows
 from kernelrank.estimators._categories import WrappingClassifier, encode_classes, fewest_errors
 from kernelrank.estimators._rank_svm import RankSVM
 
@@ -94,7 +95,8 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         name = type(self).__name__
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        n_rows = _num_samples(X)
+        check_parameters(self)
+        n_rows = count_rows(X)
         weights = check_weights(sample_weight, n_rows)
         classes, codes, weighty = encode_classes(y, n_rows, weights, self.classes, name)
         given = {"qid": qid, "sample_weight": weights}

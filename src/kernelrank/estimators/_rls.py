@@ -87,7 +87,6 @@ class RLS(RegressorMixin, HoldsOut, OnlineLeastSquares):  # type: ignore[misc]
     (3,)
     """
 
-    _takes_queries = False
     _rows_per_total = 1.0
 
     def __init__(

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples
 
 from kernelrank._arrays import merge, to_host
-from kernelrank._validation import encode_queries
-from kernelrank.estimators._folds import make_folds
+from kernelrank._rules import CALLABLE, FOLDS, NONE, choice
+from kernelrank._validation import count_rows, encode_queries
+from kernelrank.estimators._alphas import AlphaGrid, warn_at_end
+from kernelrank.estimators._folds import locate, make_folds, mean_scores
 from kernelrank.estimators._hold_outs import HoldsOut, check_fold
-from kernelrank.estimators._parameters import check_choices, resolve_alphas
+from kernelrank.estimators._parameters import resolve_scorer
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._rls import RLS
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
-from kernelrank.kernels import Kernel, Precomputed, make_kernel
-from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
+from kernelrank.kernels._choice import check_kernels
+from kernelrank.metrics import RankingScorer
 from kernelrank.pairs import members
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 
-_SMALLEST_SHARE = 1e-8  # of the largest eigenvalue, in the default grid
+_DECADES = 8.0  # of a grid, from the largest eigenvalue downwards
 _ROWS_IN_PAIRS = 5000  # at most, by default: 12 million pairs for each alpha
 _FOLDS = 10
 
@@ -34,6 +37,7 @@ class _ChoosesAlpha(HoldsOut):
 
     alphas: int | ArrayLike
     cv: Any
+    scoring: Any
     random_state: Any
     kernel_scores_: Array
     solver: Literal["auto", "direct", "cg"] = "direct"  # a decomposition is what this is about
@@ -49,7 +53,7 @@ class _ChoosesAlpha(HoldsOut):
         best: Self | None = None
         folds: list[NDArray[np.intp]] | None = None
         found: list[float] = []
-        for kernel in _check_kernels(self.kernel) if several else [self.kernel]:
+        for kernel in check_kernels(self.kernel) if several else [self.kernel]:
             try:
                 candidate = set_up(kernel)
                 folds = candidate._folds() if folds is None else folds  # the same for all: drawn once
@@ -66,16 +70,23 @@ class _ChoosesAlpha(HoldsOut):
         assert best is not None
         if several:
             best.kernel_scores_ = np.array(found)
+        # An alpha above all eigenvalues shrinks all directions, and changes their order little.
+        warn_at_end(
+            best.alphas_,
+            mean_scores(best.scores_),
+            goes_on=isinstance(self.alphas, Integral),
+            limit=best._largest_eigenvalue,
+        )
         return best
 
     def _score_alphas(self, folds: list[NDArray[np.intp]]) -> float:
         """Find the best alpha, and return its score."""
-        self.alphas_ = resolve_alphas(self.alphas, self._largest_eigenvalue, _SMALLEST_SHARE)
-        self.scores_ = self._score(folds)
-        known = ~np.isnan(self.scores_).any(axis=0)
-        if not known.any():
-            raise UndefinedMetricError("The score is defined for no fold: use fewer folds, or larger ones.")
-        means = self.scores_[:, known].mean(axis=1)
+        grid = AlphaGrid(self.alphas, self._largest_eigenvalue, _DECADES)
+        self.alphas_, self.scores_ = grid.first, self._score(folds, grid.first)
+        while len(further := grid.further(self.alphas_, mean_scores(self.scores_))):
+            self.alphas_ = np.append(self.alphas_, further)
+            self.scores_ = np.concatenate([self.scores_, self._score(folds, further)])
+        means = mean_scores(self.scores_)
         self.alpha_ = float(self.alphas_[np.argmax(means)])
         return float(np.max(means))
 
@@ -98,13 +109,14 @@ class _ChoosesAlpha(HoldsOut):
                 )
         return [fold.test for fold in folds]
 
-    def _score(self, folds: list[NDArray[np.intp]]) -> Array:
+    def _score(self, folds: list[NDArray[np.intp]], alphas: Array) -> Array:
         """Score the rows of each fold, for each alpha."""
-        scores = []
-        for alpha in self.alphas_:
-            found = self.hold_out(folds, alpha=float(alpha))
-            scores.append([self._rate(rows, each) for rows, each in zip(folds, found, strict=True)])
-        return np.array(scores)
+        scores = np.empty((len(alphas), len(folds)))
+        for k, alpha in enumerate(alphas.tolist()):
+            for number, predicted in enumerate(self.hold_out(folds, alpha=alpha)):
+                locate(self.scoring, self.kernel_, alpha, number)
+                scores[k, number] = self._rate(folds[number], predicted)
+        return scores
 
     def _rate_all(self, predictions: Any) -> Array:
         """Score predictions of all rows, for each alpha."""
@@ -137,7 +149,9 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
     ----------
     alphas : int or array-like, default=20
         How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
-        the loss downwards; of several kernels, each has its own.
+        the loss downwards, which goes on to twelve decades at most, while the last decade has improved the score by
+        more than 0.1 %; of several
+        kernels, each has its own.
     cv : {"leave-pair-out", "leave-query-out"}, int, splitter or iterable of (train, test), default=None
         What is held out: every pair of rows, for one ranking; every query; or folds, which never split a query. By
         default the second with queries, and without the first, or ten folds for more than 5,000 rows.
@@ -192,6 +206,8 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
     Gaussian(gamma=10.0)
     """
 
+    _rules: ClassVar = {"cv": choice("leave-pair-out", "leave-query-out") | FOLDS}
+
     def __init__(
         self,
         alphas: int | ArrayLike = 20,
@@ -240,27 +256,24 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
                 return "leave-query-out"
             return "leave-pair-out" if len(problem.y) <= _ROWS_IN_PAIRS else None
         if isinstance(self.cv, str):
-            check_choices(self, cv=("leave-pair-out", "leave-query-out"))
             return self.cv
         return None
 
     def _folds(self) -> list[NDArray[np.intp]]:
         return [] if self._strategy() else super()._folds()
 
-    def _score(self, folds: list[NDArray[np.intp]]) -> Array:
+    def _score(self, folds: list[NDArray[np.intp]], alphas: Array) -> Array:
         strategy = self._strategy()
         if strategy == "leave-pair-out":
             if self.scoring is not None:
                 raise ValueError("leave-pair-out compares pairs: it has no scoring but their concordance.")
-            return np.asarray(np.mean(self._leave_pair_out_concordances(self.alphas_), axis=1))[:, None]
+            return np.asarray(np.mean(self._leave_pair_out_concordances(alphas), axis=1))[:, None]
         if strategy == "leave-query-out":
-            return self._rate_all(to_host(self._leave_query_out(self.alphas_)))
-        return super()._score(folds)
+            return self._rate_all(to_host(self._leave_query_out(alphas)))
+        return super()._score(folds, alphas)
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
-        if isinstance(self.scoring, RankingScorer):
-            return self.scoring.evaluate(y, scores, qid=queries)
-        return make_ranking_scorer(self.scoring or concordance_index).evaluate(y, scores, qid=queries)
+        return resolve_scorer(self.scoring).evaluate(y, scores, qid=queries)
 
 
 class RLSCV(_ChoosesAlpha, RLS):
@@ -270,7 +283,9 @@ class RLSCV(_ChoosesAlpha, RLS):
     ----------
     alphas : int or array-like, default=20
         How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
-        the loss downwards; of several kernels, each has its own.
+        the loss downwards, which goes on to twelve decades at most, while the last decade has improved the score by
+        more than 0.1 %; of several
+        kernels, each has its own.
     cv : "leave-one-out", int, splitter or iterable of (train, test), default="leave-one-out"
         What is held out: every row, or every group if `fit` is given groups; or folds, which never split a group.
     scoring : callable, default=None
@@ -306,17 +321,20 @@ class RLSCV(_ChoosesAlpha, RLS):
     >>> from sklearn.datasets import load_diabetes
     >>> from kernelrank import RLSCV
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> RLSCV(alphas=[1e-6, 1e-4, 1e-2]).fit(X, y).alpha_
-    1e-06
+    >>> RLSCV(alphas=[1e-6, 1e-5, 1e-4]).fit(X, y).alpha_
+    1e-05
 
-    Rows that are no news to each other, here two copies of each, are held out together:
+    Rows that are no news to each other, here two copies of each, are held out together. One by one, each would be
+    predicted by its copy, and the smallest alpha would win:
 
     >>> import numpy as np
     >>> twice, patient = np.repeat(X, 2, axis=0), np.repeat(np.arange(442), 2)
-    >>> model = RLSCV(alphas=[1e-6, 1e-4, 1e-2], kernel="gaussian").fit(twice, np.repeat(y, 2), groups=patient)
-    >>> model.alpha_, RLSCV(alphas=model.alphas_, kernel="gaussian").fit(twice, np.repeat(y, 2)).alpha_
-    (0.01, 1e-06)
+    >>> model = RLSCV(alphas=[1e-6, 1e-4, 1e-2, 1], kernel="gaussian").fit(twice, np.repeat(y, 2), groups=patient)
+    >>> model.alpha_
+    0.01
     """
+
+    _rules: ClassVar = {"cv": choice("leave-one-out") | FOLDS, "scoring": CALLABLE | NONE}
 
     def __init__(
         self,
@@ -351,7 +369,7 @@ class RLSCV(_ChoosesAlpha, RLS):
         self
         """
         if groups is not None:
-            self._groups, _ = encode_queries(groups, _num_samples(X), "groups")
+            self._groups, _ = encode_queries(groups, count_rows(X), "groups")
         try:
             return self._fit(X, y, None, None)
         finally:
@@ -359,41 +377,29 @@ class RLSCV(_ChoosesAlpha, RLS):
 
     def _folds(self) -> list[NDArray[np.intp]]:
         if isinstance(self.cv, str):
-            check_choices(self, cv=("leave-one-out",))
             return []
         return super()._folds()
 
-    def _score(self, folds: list[NDArray[np.intp]]) -> Array:
-        if folds:
-            self.__dict__.pop("held_out_", None)  # of an earlier fit
-            return super()._score(folds)
-        found = [self._leave_out(float(alpha)) for alpha in self.alphas_]
-        scores = self._rate_all(found)
-        best = found[int(np.argmax(scores[:, 0]))]
-        self.held_out_ = best[:, 0] if self._single else best
-        return scores
+    def _score_alphas(self, folds: list[NDArray[np.intp]]) -> float:
+        self.__dict__.pop("held_out_", None)  # of an earlier fit
+        score = super()._score_alphas(folds)
+        if not folds:
+            best = self._leave_out(self.alpha_)
+            self.held_out_ = best[:, 0] if self._single else best
+        return score
+
+    def _score(self, folds: list[NDArray[np.intp]], alphas: Array) -> Array:
+        return super()._score(folds, alphas) if folds else self._rate_all(map(self._leave_out, alphas.tolist()))
 
     def _leave_out(self, alpha: float) -> Any:
         """Predict every row, held out alone or with its group."""
         problem = self._problem()
         ranking = self._decomposable(problem).one_ranking
         if self._groups is None:
-            return ranking.each_row(alpha)
+            return ranking.each_row(alpha).tied()
         parts = [check_fold(rows, problem) for rows in members(self._groups, int(self._groups.max()) + 1)]
-        return merge(ranking.predict(parts, alpha), parts)
+        found = zip(*ranking.predict(parts, alpha), strict=True)
+        return Predicted(*(merge(each, parts) for each in found)).tied()
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return -float(np.mean((y - scores) ** 2)) if self.scoring is None else float(self.scoring(y, scores))
-
-
-def _check_kernels(kernels: Sequence[Any]) -> list[Kernel]:
-    """Return the kernels to choose from; a bad one is refused before any work is done for the others."""
-    if len(kernels) == 0:
-        raise ValueError("kernel is an empty list: there must be one kernel at least to choose from.")
-    made = [make_kernel(kernel) for kernel in kernels]
-    if any(isinstance(kernel, Precomputed) for kernel in made):
-        raise ValueError(
-            'kernel="precomputed" cannot be one of several: X would be its matrix, and the rows of the others. Fit each'
-            " matrix alone, and compare scores_."
-        )
-    return made

@@ -40,12 +40,11 @@ def make_solver(
 
 def shortcoming(loss: LossName, tol: float, result: Result) -> str:
     """Say what a result that has not converged has reached."""
-    if result.rounding > result.goal:
+    if result.exhausted:
         return (
-            f"float64 cannot certify tol={tol:.3g}: the features are so large, for this alpha, that rounding alone may"
-            f" change the objective by {result.rounding:.3g}. The best solution found is kept, with an objective of"
-            f" {result.objective:.3g} and a gap of {result.gap:.3g}. Rescale the features, for example with"
-            " sklearn.preprocessing.StandardScaler, or increase alpha."
+            f"Not converged, and float64 can do no more: tol={tol:.3g} asks for a gap of {result.goal:.3g}, and the"
+            f" certified gap is {result.gap:.3g}. The best solution found is kept. Features, or values of the kernel,"
+            " are too large for alpha, or differ too much in size: standardise the features, or increase alpha or tol."
         )
     also = "" if loss == "hinge" else f", and a gradient of {tol:.3g} relative to that of w = 0"
     return (

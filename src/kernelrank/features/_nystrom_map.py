@@ -8,21 +8,24 @@ from typing import Any, Literal, Self
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, as_double, is_foreign, like, slices, take, to_host
+from kernelrank._dense import multiply
 from kernelrank._memory import require_memory
-from kernelrank._validation import as_rows, check_features, encode_queries, require_place, separate_qid
+from kernelrank._rules import COUNT, RANDOM_STATE
+from kernelrank._validation import as_array, as_rows, check_features, encode_queries, require_place, separate_qid
 from kernelrank.features._nystrom import draw_order, lost_directions, map_rows, whitening
 from kernelrank.kernels import Precomputed, make_kernel
+from kernelrank.kernels._choice import HasKernel
 
 Rows = NDArray[np.intp]
 
 _IN_CACHE = 1 << 18  # elements of some rows, that they are read once
 
 
-class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel):  # type: ignore[misc]
     r"""Features whose inner products are those of a kernel, as far as some basis rows can tell.
 
     Rows are mapped to :math:`k(x, R) K_{RR}^{-1/2}`, with R the basis: a linear model of these features is a
@@ -116,6 +119,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self
         """
+        COUNT("n_basis", self.n_basis)
+        RANDOM_STATE("random_state", self.random_state)
         X, qid = separate_qid(X, qid)
         other = copy(self)
         X = check_features(other, X, reset=True, any_namespace=True)
@@ -239,12 +244,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         found = array_namespace(features).empty_like(features)
         for some in slices(features.shape[0], _IN_CACHE // max(1, self.n_components_)):
             rows = features[some, :]
-            found[some, :] = rows - (rows @ self._removed) @ self._removed.T
+            found[some, :] = rows - multiply(multiply(rows, self._removed), self._removed.T)
         return found
 
     def _select(self, m: int, queries: NDArray[np.int32] | None) -> Rows:
         if not isinstance(self.selection, str):
-            rows = np.asarray(self.selection)
+            rows = as_array(self.selection, "selection")
             if rows.ndim != 1 or len(rows) == 0 or rows.dtype.kind not in "iu" or len(np.unique(rows)) != len(rows):
                 raise ValueError('selection must be "uniform", "per-query" or numbers of rows, each of them once.')
             if not (rows.min() >= 0 and rows.max() < m):

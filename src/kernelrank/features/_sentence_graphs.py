@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import product
-from math import isfinite
 from operator import index
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._rules import FLAG, NOT_NEGATIVE, TEXT, choice
 from kernelrank.kernels import Graph
 
 PathEnds = Literal["every", "nearest"]
@@ -173,10 +173,10 @@ class SentenceGraphs:
     ) -> None:
         weights = {"path_weight": path_weight, "other_weight": other_weight, "linear_weight": linear_weight}
         for name, weight in weights.items():
-            if not (isfinite(weight) and weight >= 0):
-                raise ValueError(f"{name} must be a finite number, not negative, got {weight!r}.")
-        if path_ends not in ("every", "nearest"):
-            raise ValueError(f'path_ends must be "every" or "nearest", got {path_ends!r}.')
+            NOT_NEGATIVE(name, weight)
+        choice("every", "nearest")("path_ends", path_ends)
+        FLAG("lowercase", lowercase)
+        TEXT("path_tag", path_tag)
         self._n_tokens = len(tokens)
         dependencies = list(dict.fromkeys((governor, dependent, kind) for governor, dependent, kind in dependencies))
         ends = [

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from kernelrank._core import format_svmlight
-from kernelrank.io._files import PathOrFile, is_path, replace_file
+from kernelrank._rules import FLAG, show
+from kernelrank._validation import as_numbers, check_matrix, refuse_mask
+from kernelrank.io._files import PathOrFile, is_path, naming_errors, replace_file
 
 _BLOCK_ELEMENTS = 1 << 18  # written at once
 
@@ -70,6 +72,9 @@ def dump_svmlight(
     2 qid:7 1:0.5 3:1 # first
     0 qid:7 2:4
     """
+    FLAG("zero_based", zero_based)
+    if isinstance(X, str | os.PathLike) or hasattr(X, "write"):
+        raise TypeError(f"X must be a matrix, got {X!r}: the order is dump_svmlight(X, y, target).")
     X = _check_matrix(X)
     m = X.shape[0]
     targets = _check_targets(y, m)
@@ -93,19 +98,19 @@ def dump_svmlight(
 
 def _check_matrix(X: Any) -> Any:
     """Return X as a dense or CSR matrix of float32 or float64."""
-    return check_array(
+    return check_matrix(
         X,
+        "An svmlight file",
         accept_sparse="csr",
         dtype=(np.float64, np.float32),
         ensure_all_finite=False,
         ensure_min_samples=0,
         ensure_min_features=0,
-        input_name="X",
     )
 
 
 def _check_targets(y: ArrayLike, m: int) -> NDArray[np.float64]:
-    targets = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
+    targets = as_numbers(y, "y").astype(np.float64)
     if targets.shape != (m,):
         raise ValueError(f"y must have one element for each of the {m} rows of X, got shape {targets.shape}.")
     return np.ascontiguousarray(targets)
@@ -117,6 +122,8 @@ def _check_queries(qid: ArrayLike, m: int) -> list[str]:
         if isinstance(each, bool | np.bool_) or not isinstance(each, str | int | np.integer):
             raise ValueError(f"qid must hold integers or text, got {each!r}.")
     texts = [str(each) for each in ids]
+    if len({type(each) for each in ids}) > 1 and len(set(texts)) < len(set(ids)):
+        raise ValueError("qid has a number and a text that are written alike, such as 1 and '1'.")
     _refuse(r"^$|[ \t\r\n\v\f#]", texts, "qid must not be empty or contain white space or '#'")
     return texts
 
@@ -131,8 +138,11 @@ def _check_comments(comments: ArrayLike, m: int) -> list[str]:
 
 
 def _column(values: ArrayLike, name: str, m: int) -> list[Any]:
+    refuse_mask(values, name)
+    if isinstance(values, Set | Mapping) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must have one element for each of the {m} rows of X, got {show(values)}.")
     # A list does not become an array, which would cut zero bytes off the ends of texts.
-    column = np.asarray(values).tolist() if hasattr(values, "__array__") else list(values)  # type: ignore[arg-type]
+    column = np.asarray(values).tolist() if hasattr(values, "__array__") else list(values)
     if len(column) != m:
         raise ValueError(f"{name} must have one element for each of the {m} rows of X, got {len(column)}.")
     return column
@@ -177,9 +187,13 @@ def _open_for_writing(target: Any) -> Iterator[IO[bytes]]:
         with replace_file(target) as handle:
             yield handle
     elif target == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with naming_errors("<stdout>"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
     elif hasattr(target, "write"):
         yield target
     else:
-        raise TypeError(f'target must be a path, "-" or a binary file object, got {type(target).__name__}.')
+        raise TypeError(
+            f'target must be a path, "-" or a binary file object, got {type(target).__name__}: the order is'
+            " dump_svmlight(X, y, target)."
+        )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import bz2
-import errno
 import gzip
 import lzma
 import os
-import secrets
 import stat
 import sys
 import zlib
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from kernelrank.exceptions import DataFormatError
+from kernelrank.io._aside import HAS_LOCKS, is_aside, open_aside, remove_leftovers
 
 PathOrFile: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
@@ -69,34 +68,48 @@ def open_for_reading(source: Any) -> Iterator[IO[bytes]]:
 def replace_file(path: str | os.PathLike[str], *, compress: bool = True) -> Iterator[IO[bytes]]:
     """Open a new file to be written, compressed by the suffix of `path`, which it replaces in the end.
 
-    It is written aside, in the same folder, and renamed: after a failure the old file is still there,
-    untouched, and the new one is not. Links are followed. A file that is replaced passes its permissions
-    on; those of a new one follow the umask. What is no regular file, such as a pipe, is written directly.
+    It is written aside, in the same folder, and renamed once it is on the disk: after a failure the old file is still
+    there, untouched, and the new one is not. What processes that were killed have left aside is removed. Links are
+    followed. A file that is replaced passes its permissions on; those of a new one follow the umask. What is no regular
+    file, such as a pipe, is written directly. Errors of the system name `path`.
     """
-    target = Path(os.path.realpath(path))
     suffix = Path(path).suffix.lower() if compress else ""
     old = _status(path)
-    if old is not None and not stat.S_ISREG(old.st_mode):
-        with open(path, "wb") as raw, _compress(raw, suffix) as handle:
-            yield handle
-        return
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    aside = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    with naming_errors(path):
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            with open(path, "wb") as raw, _compress(raw, suffix) as handle:
+                yield handle
+            return
+        target = Path(os.path.realpath(path))
+        remove_leftovers(target.parent)
+        aside, descriptor = open_aside(target.parent)
+        try:
+            with open(descriptor, "wb") as raw:
+                if old is not None:
+                    os.chmod(aside, stat.S_IMODE(old.st_mode))
+                with _compress(raw, suffix) as handle:
+                    yield handle
+                raw.flush()
+                os.fsync(raw.fileno())  # or after a power failure the new name could be there without the content
+                if HAS_LOCKS:  # it is locked until it is closed
+                    os.replace(aside, target)
+            if not HAS_LOCKS:  # and not POSIX, where open files can be renamed
+                os.replace(aside, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(aside)
+            raise
+
+
+@contextmanager
+def naming_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Add the name of the file that a user has asked for to errors of the system, such as that of a full disk."""
     try:
-        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        yield
     except OSError as error:
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
-    try:
-        with open(descriptor, "wb") as raw, _compress(raw, suffix) as handle:
-            if old is not None:
-                os.chmod(aside, stat.S_IMODE(old.st_mode))
-            yield handle
-        os.replace(aside, target)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink()
-        raise
+        if error.errno is None or not (error.filename is None or is_aside(error.filename)):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def _status(path: str | os.PathLike[str]) -> os.stat_result | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,18 +9,31 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from kernelrank._core import FormatError, SvmlightReader32, SvmlightReader64
+from kernelrank._memory import require_memory
+from kernelrank._rules import FLAG, NONE, Rule, choice, whole
 from kernelrank._threads import resolve_threads
 from kernelrank.exceptions import DataFormatError
 from kernelrank.io._files import PathOrFile, name_of, open_for_reading
 
 _BLOCK_BYTES = 1 << 21  # read at once for each thread: with what it is parsed to, it stays in the caches
 _MOST_QUOTED = 40
+_READERS = {"float64": SvmlightReader64, "float32": SvmlightReader32}
+
+
+def _is_readable(dtype: Any) -> bool:
+    try:
+        return dtype is not None and np.dtype(dtype).name in _READERS  # NumPy takes None for float64
+    except TypeError:
+        return False
+
+
+_DTYPE = Rule("float64 or float32", _is_readable)
 
 
 class SvmlightData(NamedTuple):
     """What an svmlight file holds: ``X``, ``y``, and ``qid`` and ``comments`` or None."""
 
-    X: sp.csr_matrix
+    X: Any  # a CSR matrix, or an array
     y: NDArray[np.float64]
     qid: NDArray[Any] | None
     comments: NDArray[np.object_] | None
@@ -33,6 +45,7 @@ def load_svmlight(
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     dtype: DTypeLike = np.float64,
+    dense: bool = False,
     n_jobs: int | None = None,
 ) -> SvmlightData:
     r"""Read a file in svmlight (also libsvm, LETOR) format.
@@ -50,6 +63,9 @@ def load_svmlight(
         Whether the indices start at 0 or at 1. ``"auto"`` takes them to start at 0 if an index 0 occurs.
     dtype : {float64, float32}, default=float64
         Of the values of ``X``.
+    dense : bool, default=False
+        Whether ``X`` is a dense array instead of a sparse matrix. Features of LETOR files are dense, and transformers
+        that subtract means, as ``StandardScaler`` does, need a dense array.
     n_jobs : int, optional
         Threads that parse, as in scikit-learn. The result does not depend on it.
 
@@ -58,7 +74,8 @@ def load_svmlight(
     SvmlightData
         Named tuple with
 
-        - ``X``, a CSR matrix, rows sorted by index. Zeros that are written in the file are stored.
+        - ``X``, a CSR matrix, rows sorted by index. Zeros that are written in the file are stored. With
+          ``dense=True`` an array of shape (n_samples, n_features) instead.
         - ``y``, a float64 array.
         - ``qid``, None if no row has one. An int64 array if all are integers, without leading zeros or a plus
           sign; otherwise an object array of the ids as text.
@@ -69,6 +86,8 @@ def load_svmlight(
     ------
     DataFormatError
         If a line does not follow the format. The message starts with ``file:line:``.
+    MemoryError
+        If a dense array would not fit into memory. The message says how much it takes.
 
     See Also
     --------
@@ -96,14 +115,22 @@ def load_svmlight(
            [0. , 4. , 0. ]])
     >>> y, qid, comments
     (array([2., 0.]), array([7, 7]), array(['first', ''], dtype=object))
+
+    Scikit-learn's ``StandardScaler`` takes a dense array, or leaves the means where they are:
+
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> rows = load_svmlight(BytesIO(b"2 1:0.5 2:1\n0 1:1.5 2:4\n"), dense=True)
+    >>> StandardScaler().fit_transform(rows.X)
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    >>> StandardScaler(with_mean=False).fit_transform(X).shape  # sparse, and stays so
+    (2, 3)
     """
-    make_reader = {"float64": SvmlightReader64, "float32": SvmlightReader32}.get(np.dtype(dtype).name)
-    if make_reader is None:
-        raise ValueError(f"dtype must be float64 or float32, got {np.dtype(dtype)}.")
-    if n_features is not None and (not isinstance(n_features, Integral) or n_features < 0):
-        raise ValueError(f"n_features must be a number of columns or None, got {n_features!r}.")
-    if zero_based not in (True, False, "auto"):
-        raise ValueError(f'zero_based must be True, False or "auto", got {zero_based!r}.')
+    _DTYPE("dtype", dtype)
+    (whole(0) | NONE)("n_features", n_features)
+    FLAG("dense", dense)
+    (FLAG | choice("auto"))("zero_based", zero_based)
+    make_reader = _READERS[np.dtype(dtype).name]
     reader = make_reader(
         None if zero_based == "auto" else bool(zero_based), None if n_features is None else int(n_features)
     )
@@ -117,6 +144,10 @@ def load_svmlight(
         raise DataFormatError(f"{name_of(source)}:{_describe(*error.args)}") from None
     X = sp.csr_matrix(parts, shape=(len(y), n_columns), copy=False)
     X.has_canonical_format = True  # spares a look at every index later
+    if dense:
+        what = f"{name_of(source)}: a dense array of shape {X.shape}"
+        require_memory(float(X.dtype.itemsize) * len(y) * n_columns, what, "Use dense=False.")
+        X = X.toarray()
     queries: NDArray[Any] | None = qid if qid_texts is None else _as_objects(qid_texts)[qid]
     return SvmlightData(X, y, queries, None if comments is None else _as_objects(comments))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import PurePath
@@ -14,11 +15,14 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._rules import NAMES, NONE, TEXT, choice
 from kernelrank._validation import check_vector
 from kernelrank.io._files import COMPRESSED, name_of, open_for_reading
 
 _BACKENDS = ("polars", "pandas", "pyarrow")
 _QID = "qid"
+_PLAIN_INTEGER = re.compile("0|-?[1-9][0-9]{0,18}")
+_WIDE = (nw.Int128, nw.UInt128)
 
 
 class Table(NamedTuple):
@@ -52,7 +56,8 @@ def load_table(
         ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
     target, qid, weight : str, optional
         Columns of the utilities, of the queries and of the weights. A column named "qid" is
-        taken as the queries if nothing else is said.
+        taken as the queries if nothing else is said. Query ids of text files are compared as they are written:
+        ``1``, ``01`` and ``1.0`` are three queries.
     drop : iterable of str, optional
         Columns to leave out.
     features : iterable of str, optional
@@ -64,12 +69,14 @@ def load_table(
     -------
     Table
         Named tuple ``(X, y, qid, weight)``. X is a data frame of polars, pandas or pyarrow, the
-        first of them that is installed.
+        first of them that is installed. As with :func:`load_svmlight`, ``qid`` of a text file is an int64 array if all
+        ids are integers without leading zeros or a plus sign, and otherwise an object array of text. Ids of a
+        Parquet file keep their type.
 
     Raises
     ------
     ValueError
-        If a column is missing, a feature is not a number, or a value is missing.
+        If a column is missing, a feature is not a number, a value is missing, or there are no rows.
 
     Examples
     --------
@@ -81,34 +88,48 @@ def load_table(
     >>> table.X.columns, table.y, table.qid.tolist()
     (['rooms', 'age'], array([200., 450., 180.]), ['a', 'a', 'b'])
     """
+    for argument, column in (("target", target), ("qid", qid), ("weight", weight)):
+        (TEXT | NONE)(argument, column)
+    NAMES("drop", drop)
+    (NAMES | NONE)("features", features)
+    choice("auto", "csv", "parquet")("format", format)
     drop = list(drop)
     name = name_of(source)
-    frame = _read(source, format)
-    if qid is None and _QID in frame.columns and _QID not in (target, weight, *drop):
-        qid = _QID
+    ids_in = qid if qid is not None else None if _QID in (target, weight, *drop) else _QID
+    frame, is_text = _read(source, format, ids_in)
+    qid = ids_in if qid is not None or ids_in in frame.columns else None
     special = [column for column in (target, qid, weight) if column is not None]
     wanted = None if features is None else list(features)
     for column in (*special, *drop, *(wanted or ())):
         if column not in frame.columns:
             hint = "; commas separate columns, or tabs in .tsv" if len(frame.columns) == 1 else ""
             raise ValueError(f'{name}: there is no column "{column}"; there are {", ".join(frame.columns)}{hint}.')
+    if len(frame) == 0:
+        raise ValueError(f"{name}: there are no rows.")
+    ids = None if qid is None else _ids(frame[qid], name, is_text)
+    if is_text and qid is not None and qid in (target, weight, *(wanted or ())):
+        frame = frame.with_columns(_as_numbers(frame[qid]))
     left_out = {*special, *drop}
     X = frame.select(wanted if wanted is not None else [c for c in frame.columns if c not in left_out])
     for column in X.columns:
         _check_numbers(X[column], name, "encode or drop it")
+    wide = [column for column in X.columns if X[column].dtype in _WIDE]
+    X = X.with_columns(nw.col(*wide).cast(nw.Float64)) if wide else X
 
     def numbers(column: str | None) -> NDArray[np.float64] | None:
         if column is None:
             return None
         _check_numbers(frame[column], name, "encode it")
-        return check_vector(frame[column].to_numpy(), f'{name}: column "{column}"')
+        values = _to_numpy(frame[column])
+        if frame[column].dtype in _WIDE:  # all beyond 2**53 are refused, so those beyond int64 may be cut
+            values = np.clip(values, -(2**63), 2**63 - 1).astype(np.int64)
+        return check_vector(values, f'{name}: column "{column}"')
 
-    if qid is not None:
-        _check_present(frame[qid], name)
-    return Table(X.to_native(), numbers(target), None if qid is None else frame[qid].to_numpy(), numbers(weight))
+    return Table(X.to_native(), numbers(target), ids, numbers(weight))
 
 
-def _read(source: str | os.PathLike[str], format: str) -> nw.DataFrame[Any]:
+def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tuple[nw.DataFrame[Any], bool]:
+    """Return a table and whether it is text; its column `texts`, if there is one, is then left as it is written."""
     name = name_of(source)
     suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
     while suffixes and suffixes[-1] in COMPRESSED:
@@ -123,7 +144,8 @@ def _read(source: str | os.PathLike[str], format: str) -> nw.DataFrame[Any]:
             f'Reading {name} takes one of {", ".join(_BACKENDS)}: pip install "kernelrank[tables]" brings the first.'
         )
     try:
-        return nw.from_native(_READERS[backend](content, is_parquet, separator), eager_only=True)
+        frame = _READERS[backend](content, is_parquet, separator, texts)
+        return nw.from_native(frame, eager_only=True), not is_parquet
     except (MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # each library has its own, and some explain at length
@@ -131,34 +153,73 @@ def _read(source: str | os.PathLike[str], format: str) -> nw.DataFrame[Any]:
         raise ValueError(f"{name}: this cannot be read as a table: {reason}") from error
 
 
-def _read_with_polars(content: Any, is_parquet: bool, separator: str) -> Any:
+def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: str | None) -> Any:
     import polars as pl
 
     if is_parquet:
         return pl.read_parquet(content)
     # Rows far down decide about the type of a column, too.
-    return pl.read_csv(content, separator=separator, infer_schema_length=None)
+    types = None if texts is None else {texts: pl.String}
+    return pl.read_csv(content, separator=separator, infer_schema_length=None, schema_overrides=types)
 
 
-def _read_with_pandas(content: Any, is_parquet: bool, separator: str) -> Any:
+def _read_with_pandas(content: Any, is_parquet: bool, separator: str, texts: str | None) -> Any:
     import pandas as pd
 
-    return pd.read_parquet(content) if is_parquet else pd.read_csv(content, sep=separator)
+    if is_parquet:
+        return pd.read_parquet(content)
+    # pandas turns "NA" into a missing value whatever the type of the column, but not "=NA".
+    frame = pd.read_csv(content, sep=separator, converters=None if texts is None else {texts: lambda text: f"={text}"})
+    return frame.assign(**{texts: frame[texts].str[1:]}) if texts is not None and texts in frame.columns else frame
 
 
-def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str) -> Any:
-    from pyarrow import csv, parquet
+def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str, texts: str | None) -> Any:
+    from pyarrow import csv, parquet, string
 
     if is_parquet:
         return parquet.read_table(content)
-    return csv.read_csv(content, parse_options=csv.ParseOptions(delimiter=separator))
+    types = csv.ConvertOptions(column_types=None if texts is None else {texts: string()})
+    return csv.read_csv(content, parse_options=csv.ParseOptions(delimiter=separator), convert_options=types)
 
 
-_READERS: dict[str, Callable[[Any, bool, str], Any]] = {
+_READERS: dict[str, Callable[[Any, bool, str, str | None], Any]] = {
     "polars": _read_with_polars,
     "pandas": _read_with_pandas,
     "pyarrow": _read_with_pyarrow,
 }
+
+
+def _ids(series: nw.Series[Any], name: str, is_text: bool) -> NDArray[Any]:
+    """Return query ids, which must be there; of text files as `load_svmlight` does."""
+    _check_present(series, name)
+    if not is_text:
+        return _to_numpy(series)
+    texts = series.to_list()
+    if "" in texts:
+        raise ValueError(_missing(series, texts.index(""), name))
+    numbers = {text: int(text) for text in set(texts) if _PLAIN_INTEGER.fullmatch(text)}
+    if all(text in numbers and -(2**63) <= numbers[text] < 2**63 for text in texts):
+        return np.array([numbers[text] for text in texts], dtype=np.int64)
+    ids = np.empty(len(texts), dtype=object)
+    ids[:] = texts
+    return ids
+
+
+def _as_numbers(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Parse a column that was left as text; as it is, if that fails."""
+    try:
+        return series.cast(nw.Float64)
+    except Exception:  # each library has its own
+        return series
+
+
+def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
+    """Return a column as an array; NumPy has no integers of 128 bits, so these become Python's."""
+    if series.dtype not in _WIDE:
+        return series.to_numpy()
+    values = np.empty(len(series), dtype=object)
+    values[:] = series.to_list()
+    return values
 
 
 def _check_numbers(series: nw.Series[Any], name: str, remedy: str) -> None:
@@ -182,8 +243,11 @@ def _check_numbers(series: nw.Series[Any], name: str, remedy: str) -> None:
 def _check_present(series: nw.Series[Any], name: str) -> None:
     missing = series.is_null().to_numpy()
     if missing.any():
-        row = int(np.argmax(missing))
-        raise ValueError(f'{name}: column "{series.name}" has missing values, the first in row {row + 1} of the data.')
+        raise ValueError(_missing(series, int(np.argmax(missing)), name))
+
+
+def _missing(series: nw.Series[Any], row: int, name: str) -> str:
+    return f'{name}: column "{series.name}" has missing values, the first in row {row + 1} of the data.'
 
 
 def _is_number(value: Any) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._core import connect_labels
 from kernelrank._memory import require_memory
+from kernelrank._rules import FLAG, NONE, choice, whole
 from kernelrank._threads import resolve_threads
 from kernelrank.kernels._graphs import Graph
 
@@ -224,10 +224,9 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(clone(self).fit_transform(graphs).power(2).sum(axis=1))
 
     def _connect(self, graphs: Sequence[Graph], labels: Sequence[str]) -> LabelPairs:
-        if self.combine not in ("sum", "max"):
-            raise ValueError(f'combine must be "sum" or "max", got {self.combine!r}.')
-        if self.max_length is not None and (not isinstance(self.max_length, Integral) or self.max_length < 1):
-            raise ValueError(f"max_length must be a positive whole number or None, got {self.max_length!r}.")
+        choice("sum", "max")("combine", self.combine)
+        (whole(1, np.inf) | NONE)("max_length", self.max_length)
+        FLAG("normalized", self.normalized)
         n_threads = resolve_threads(self.n_jobs)
         _require_memory(graphs, n_threads)
         numbers = {label: number for number, label in enumerate(labels)}

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from numbers import Real
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelrank._arrays import Array, slices
+from kernelrank._rules import POSITIVE, Rule
 
 Matrix = Array
 
@@ -24,6 +24,11 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
     """
 
     __array_ufunc__ = None  # so that NumPy's numbers leave the multiplication to us
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether its matrices are known to be positive semidefinite, so that nobody need check them."""
+        return True
 
     @abstractmethod
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
@@ -109,6 +114,9 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
     __rmul__ = __mul__
 
 
+_KERNEL = Rule("a kernel of kernelrank.kernels", lambda value: isinstance(value, Kernel))
+
+
 class _Pair(Kernel):
     """Two kernels that become one."""
 
@@ -118,7 +126,18 @@ class _Pair(Kernel):
 
     def resolve(self, X: Any) -> Self:
         """Resolve both kernels."""
-        return type(self)(self.left.resolve(X), self.right.resolve(X))
+        left, right = self._both()
+        return type(self)(left.resolve(X), right.resolve(X))
+
+    def _both(self) -> tuple[Kernel, Kernel]:
+        _KERNEL("left", self.left)
+        _KERNEL("right", self.right)
+        return self.left, self.right
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether both kernels are."""
+        return self.left.semidefinite and self.right.semidefinite
 
 
 class Sum(_Pair):
@@ -137,13 +156,15 @@ class Sum(_Pair):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        matrix = self.left(X, Y)
-        matrix += self.right(X, Y)
+        left, right = self._both()
+        matrix = left(X, Y)
+        matrix += right(X, Y)
         return matrix
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
-        return self.left.diagonal(X) + self.right.diagonal(X)
+        left, right = self._both()
+        return left.diagonal(X) + right.diagonal(X)
 
 
 class Product(_Pair):
@@ -163,13 +184,15 @@ class Product(_Pair):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        matrix = self.left(X, Y)
-        matrix *= self.right(X, Y)
+        left, right = self._both()
+        matrix = left(X, Y)
+        matrix *= right(X, Y)
         return matrix
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
-        return self.left.diagonal(X) * self.right.diagonal(X)
+        left, right = self._both()
+        return left.diagonal(X) * right.diagonal(X)
 
 
 class Scaled(Kernel):
@@ -194,19 +217,27 @@ class Scaled(Kernel):
 
     def resolve(self, X: Any) -> Scaled:
         """Resolve the kernel."""
-        return Scaled(self.kernel.resolve(X), self.factor)
+        return Scaled(self._checked_kernel().resolve(X), self.factor)
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether the kernel is."""
+        return self.kernel.semidefinite
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        matrix = self.kernel(X, Y)
+        matrix = self._checked_kernel()(X, Y)
         matrix *= self._checked_factor()
         return matrix
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
-        return self._checked_factor() * self.kernel.diagonal(X)
+        return self._checked_factor() * self._checked_kernel().diagonal(X)
+
+    def _checked_kernel(self) -> Kernel:
+        _KERNEL("kernel", self.kernel)
+        return self.kernel
 
     def _checked_factor(self) -> float:
-        if not 0 < self.factor < np.inf:
-            raise ValueError(f"A kernel can be multiplied with positive numbers only, got {self.factor!r}.")
+        POSITIVE("factor", self.factor)  # with others it is no kernel
         return float(self.factor)

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
+from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils import check_array
 
 from kernelrank._arrays import accepted_namespace, copied, is_foreign, place, slices, take
+from kernelrank._rules import CALLABLE, choice, show
+from kernelrank._validation import check_matrix
 from kernelrank.kernels._base import Kernel, Matrix
-from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial
+from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial, check_rows
 
 _OURS: dict[str, type[Kernel]] = {"linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian}
 _OF_SCIKIT_LEARN = (*("additive_chi2", "chi2", "cosine", "laplacian", "poly", "rbf", "sigmoid"),)
+_NAME = choice(*_OF_SCIKIT_LEARN, "linear", "polynomial")
+
+
+def _sigmoid(X: Any, Y: Any, gamma: float) -> Matrix:
+    products = Linear()(X, Y)
+    products *= gamma
+    products += 1.0
+    return np.tanh(products, out=products)
+
+
+def _cosine(X: Any, Y: Any, _: float) -> Matrix:
+    norms, others = (np.sqrt(Linear().diagonal(rows)) for rows in (X, X if Y is None else Y))
+    norms[norms == 0], others[others == 0] = 1.0, 1.0
+    products = Linear()(X, Y)
+    products /= norms[:, None] * others
+    return products
+
+
+# Those that scikit-learn computes from inner products by BLAS, which may differ for equal rows.
+_OF_PRODUCTS: dict[str, Callable[[Any, Any, float], Matrix]] = {
+    "cosine": _cosine,
+    "poly": lambda X, Y, gamma: Polynomial(3, gamma=gamma)(X, Y),
+    "rbf": lambda X, Y, gamma: Gaussian(gamma)(X, Y),
+    "sigmoid": _sigmoid,
+}
 
 
 def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
@@ -48,9 +75,56 @@ def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
             return NamedKernel(kernel)
         known = ", ".join(sorted([*_OURS, "precomputed", *_OF_SCIKIT_LEARN]))
         raise ValueError(f"kernel must be a kernel, a function, or one of {known}; got {kernel!r}.")
+    if isinstance(kernel, type):
+        raise TypeError(f"kernel must be an object: write {kernel.__name__}(), got the class {kernel.__name__}.")
     if callable(kernel):
         return FunctionKernel(kernel)
-    raise TypeError(f"kernel must be a kernel, a function or a name, got {kernel!r}.")
+    raise TypeError(f"kernel must be a kernel, a function or a name, got {show(kernel)}.")
+
+
+def check_kernels(kernels: Sequence[Any]) -> list[Kernel]:
+    """Return the kernels that a list of them means; a bad one is an error before any work is done for the others."""
+    if len(kernels) == 0:
+        raise ValueError("kernel is an empty list: there must be one kernel at least to choose from.")
+    made = [make_kernel(kernel) for kernel in kernels]
+    if any(isinstance(kernel, Precomputed) for kernel in made):
+        raise ValueError(
+            'kernel="precomputed" cannot be one of several: X would be its matrix, and the rows of the others. Fit each'
+            " matrix alone, and compare scores_."
+        )
+    return made
+
+
+class HasKernel(BaseEstimator):  # type: ignore[misc]
+    """Base of estimators with a parameter `kernel` whose own parameters can be set: ``kernel__gamma``."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the kernel.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name. ``kernel__gamma`` is the `gamma` of the kernel; a kernel that is a name is replaced
+            by the object that the name means.
+
+        Returns
+        -------
+        self
+        """
+        inner = [name.partition("__")[2].partition("__")[0] for name in params if name.startswith("kernel__")]
+        if inner and hasattr(self, "kernel"):
+            kernel = params.get("kernel", self.kernel)
+            made = make_kernel(kernel) if isinstance(kernel, str) else kernel
+            for name in inner:
+                if not isinstance(made, Kernel) or name not in made.get_params(deep=False):
+                    raise ValueError(
+                        f"kernel__{name} cannot be set: kernel={kernel!r} has no parameter {name!r}. Give a kernel that"
+                        " has, as an object, for example kernel=kernelrank.kernels.Gaussian(gamma=1.0) for"
+                        " kernel__gamma."
+                    )
+            params = {**params, "kernel": made}
+        super().set_params(**params)
+        return self
 
 
 class NamedKernel(Kernel):
@@ -68,21 +142,27 @@ class NamedKernel(Kernel):
     array([[0.96]])
     """
 
+    semidefinite = False  # nobody knows
+
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
+        _NAME("name", self.name)
         if is_foreign(X) and accepted_namespace(X) is not np:
             raise ValueError(
                 f"kernel={self.name!r} is for NumPy arrays, got {place(X)}: use a kernel of kernelrank.kernels, or a"
                 " function."
             )
+        X, Y = check_rows(X), None if Y is None else check_rows(Y)
+        if self.name in _OF_PRODUCTS:
+            return _OF_PRODUCTS[self.name](X, Y, 1.0 / X.shape[1])
         return np.array(pairwise_kernels(X, Y, metric=self.name), dtype=np.float64)
 
     def diagonal(self, X: Any) -> Matrix:
         """Compute its diagonal, row by row."""
-        X = check_array(X, accept_sparse="csr", dtype=np.float64)
+        X = check_rows(X)
         return np.array([self(X[k : k + 1])[0, 0] for k in range(X.shape[0])])
 
 
@@ -103,11 +183,14 @@ class FunctionKernel(Kernel):
            [1., 2.]])
     """
 
+    semidefinite = False  # nobody knows
+
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
+        CALLABLE("function", self.function)
         other = X if Y is None else Y
         found, xp = self.function(X, other), accepted_namespace(X)
         if xp is np:
@@ -140,9 +223,11 @@ class Precomputed(Kernel):
            [3.]])
     """
 
+    semidefinite = False  # nobody knows
+
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Return the matrix, or those of its columns whose numbers are given."""
-        matrix = check_array(X, dtype=accepted_namespace(X).float64, input_name="X")
+        matrix = check_matrix(X, "A kernel", dtype=accepted_namespace(X).float64)
         return copied(matrix) if Y is None else take(matrix, np.asarray(Y), axis=1)
 
     def blocks(self, X: Any, Y: Any = None, *, n_elements: int = 1 << 21) -> Iterator[tuple[slice, Matrix]]:

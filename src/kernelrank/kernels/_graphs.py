@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._validation import as_array, check_vector
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -40,9 +42,9 @@ class Graph:
 
     def __post_init__(self) -> None:
         labels = _check_labels(self.labels)
-        edges = np.asarray(self.edges)
+        edges = as_array(self.edges, "edges")
         edges = edges.reshape(-1, 2).astype(np.intp) if edges.size == 0 else edges
-        weights = np.asarray(self.weights, dtype=np.float64)
+        weights = check_vector(self.weights, "weights")
         if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
             raise ValueError(
                 f"edges must be whole numbers of vertices, in two columns, got {edges.dtype} of shape {edges.shape}."
@@ -51,8 +53,8 @@ class Graph:
             raise ValueError(f"edges must be numbers of the {len(labels)} vertices that have labels, from 0.")
         if weights.shape != (len(edges),):
             raise ValueError(f"There are {len(edges)} edges, but weights have the shape {weights.shape}.")
-        if not (np.isfinite(weights) & (weights >= 0)).all():
-            raise ValueError("weights must be finite, and must not be negative.")
+        if (weights < 0).any():
+            raise ValueError("weights must not be negative.")
         found = {"labels": labels, "edges": _read_only(edges, np.intp), "weights": _read_only(weights, np.float64)}
         for name, value in found.items():
             object.__setattr__(self, name, value)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
-from sklearn.utils import check_array
 
-from kernelrank._arrays import Array, accepted_namespace, fill_diagonal, row_blocks
+from kernelrank._arrays import (
+    Array,
+    accepted_namespace,
+    canonical,
+    fill_diagonal,
+    is_foreign,
+    row_blocks,
+    without_empty_columns,
+)
+from kernelrank._dense import multiply, multiply_transposed
+from kernelrank._rules import COUNT, NOT_NEGATIVE, POSITIVE, choice
+from kernelrank._validation import check_matrix
 from kernelrank.kernels._base import Kernel, Matrix
+
+_WIDE = 32  # columns for each element of sparse rows, from which on it pays to look for those that are empty
 
 
 class Linear(Kernel):
@@ -26,12 +37,12 @@ class Linear(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        X, Y = check_rows(X), None if Y is None else check_rows(Y)
         return _inner_products(X, Y)
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
-        return _squared_norms(_check_rows(X))
+        return _squared_norms(check_rows(X))
 
 
 class Polynomial(Kernel):
@@ -60,19 +71,18 @@ class Polynomial(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        X, Y = check_rows(X), None if Y is None else check_rows(Y)
         return self._of_products(_inner_products(X, Y))
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal."""
-        return self._of_products(_squared_norms(_check_rows(X)))
+        return self._of_products(_squared_norms(check_rows(X)))
 
     def _of_products(self, products: Array) -> Array:
-        if not isinstance(self.degree, Integral) or self.degree < 1:
-            raise ValueError(f"degree must be a positive whole number, got {self.degree!r}.")
-        if not 0 <= self.coef0 < np.inf:
-            raise ValueError(f"coef0 must not be negative or infinite, or it is no kernel; got {self.coef0!r}.")
-        products *= _check_gamma(self.gamma)
+        COUNT("degree", self.degree)
+        NOT_NEGATIVE("coef0", self.coef0)  # or it is no kernel
+        POSITIVE("gamma", self.gamma)
+        products *= self.gamma
         products += self.coef0
         return products ** int(self.degree)
 
@@ -104,9 +114,10 @@ class Gaussian(Kernel):
 
     def resolve(self, X: Any) -> Gaussian:
         """Compute gamma, if it is "scale"."""
+        (POSITIVE | choice("scale"))("gamma", self.gamma)
         if self.gamma != "scale":
             return self
-        X = _check_rows(X)
+        X = check_rows(X)
         if not _differ(X):
             return Gaussian(1.0)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what comes of it is looked at
@@ -124,10 +135,11 @@ class Gaussian(Kernel):
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """Compute the matrix."""
-        if self.gamma == "scale":
+        if isinstance(self.gamma, str):
             return self.resolve(X if Y is None else Y)(X, Y)
-        gamma = _check_gamma(self.gamma)
-        X, Y = _check_rows(X), None if Y is None else _check_rows(Y)
+        POSITIVE("gamma", self.gamma)
+        gamma = float(self.gamma)
+        X, Y = check_rows(X), None if Y is None else check_rows(Y)
         if not (sp.issparse(X) or sp.issparse(Y)):
             centre = array_namespace(X).mean(X if Y is None else Y, axis=0)
             X, Y = X - centre, None if Y is None else Y - centre
@@ -143,12 +155,14 @@ class Gaussian(Kernel):
 
     def diagonal(self, X: Any) -> Array:
         """Compute its diagonal, all ones."""
-        norms = _squared_norms(_check_rows(X))
+        norms = _squared_norms(check_rows(X))
         return array_namespace(norms).ones_like(norms)
 
 
-def _check_rows(X: Any) -> Any:
-    return check_array(X, accept_sparse="csr", dtype=accepted_namespace(X).float64, input_name="X")
+def check_rows(X: Any) -> Any:
+    """Return rows as a dense float64 array, or as a canonical CSR matrix."""
+    X = check_matrix(X, "A kernel", accept_sparse="csr", dtype=accepted_namespace(X).float64)
+    return canonical(X) if sp.issparse(X) else X
 
 
 def _differ(X: Any) -> bool:
@@ -158,19 +172,20 @@ def _differ(X: Any) -> bool:
     return bool(array_namespace(X).min(X) != array_namespace(X).max(X))
 
 
-def _check_gamma(gamma: Any) -> float:
-    if not isinstance(gamma, Real) or not 0.0 < float(gamma) < np.inf:
-        raise ValueError(f"gamma must be a positive number, got {gamma!r}.")
-    return float(gamma)
-
-
 def _inner_products(X: Any, Y: Any) -> Matrix:
-    # Of an array with its own transpose, BLAS computes one half and NumPy mirrors it: exactly symmetric.
-    product = X @ (X if Y is None else Y).T
+    others = X if Y is None else Y
+    if not (sp.issparse(X) or sp.issparse(others)):
+        return multiply(X, others.T)  # sums have one order, so the matrix is exactly symmetric if Y is X
+    if sp.issparse(X) and sp.issparse(others) and X.shape[1] > _WIDE * (X.nnz + others.nnz):
+        # SciPy takes memory and time for every row of a transposed matrix, and here most of them are empty.
+        X, others = without_empty_columns(X, others)
+    product = X @ others.T
     return product.toarray() if sp.issparse(product) else product
 
 
 def _squared_norms(X: Any) -> Array:
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return array_namespace(X).vecdot(X, X)
+    if is_foreign(X):
+        return array_namespace(X).vecdot(X, X)
+    return multiply_transposed(X.T, np.ones(X.shape[1]), squared=True)

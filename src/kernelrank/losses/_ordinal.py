@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.losses._pairwise import Risk, rounding_of
 
@@ -85,7 +86,7 @@ class OrdinalHinge:
                 paid += amount
         g *= self._scale
         offset = 2.0 * paid * self._scale
-        value = offset + float(g @ ordered.scores) + rounding_of(scores)
+        value = offset + dot(g, ordered.scores) + rounding_of(scores)
         by_row = np.empty_like(g)
         by_row[ordered.rows] = g
         return Risk(value, offset, by_row)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs import Pairs
 
@@ -118,8 +119,8 @@ class PairwiseHinge(_PairwiseLoss):
     def __call__(self, scores: Vector) -> Risk:
         """Evaluate the loss."""
         g, violations, inner = self._violated.count(scores, self._scale)
-        offset = float(self._scale @ violations)
-        return Risk(offset + float(self._scale @ inner) + rounding_of(scores), offset, g)
+        offset = dot(self._scale, violations)
+        return Risk(offset + dot(self._scale, inner) + rounding_of(scores), offset, g)
 
 
 class PairwiseSquaredHinge(_PairwiseLoss):
@@ -158,8 +159,8 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         g, violations, inner = self._violated.count(scores, self._scale)
         quadratic = self._add_laplacian(scores, g)
         g *= 2.0
-        constant = float(self._scale @ violations)
-        value = constant + 2.0 * float(self._scale @ inner) + quadratic
+        constant = dot(self._scale, violations)
+        value = constant + 2.0 * dot(self._scale, inner) + quadratic
         # A hinge of h, of scores that are off by e, has the square (h + e)^2 at most.
         error = rounding_of(scores)
         error *= 2.0 * float(np.sqrt(max(value, 0.0))) + error
@@ -172,7 +173,7 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         spread = _spread(scores)
         if not _WIDE < spread < np.inf:
             _, square = self._violated.multiply(scores, self._scale, add_to=g)
-            return float(self._scale @ square)
+            return dot(self._scale, square)
         # Violated pairs may be close together and far from the others: their differences would drown. Sums of
         # whole numbers are exact, and those of the rest are small; but weights are no whole numbers.
         if self._weighted:
@@ -182,7 +183,7 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         product, square = self._violated.multiply(whole, self._scale)
         g += product
         _, square_of_rest = self._violated.multiply(rest, self._scale, add_to=g)
-        return float(self._scale @ (square + square_of_rest)) + 2.0 * float(rest @ product)
+        return dot(self._scale, square + square_of_rest) + 2.0 * dot(rest, product)
 
     def curvature(self, q: Vector) -> Vector:
         """Product of the second derivative, at the scores evaluated last, with q."""

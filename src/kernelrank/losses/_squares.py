@@ -31,12 +31,15 @@ class PairwiseSquares:
         Of the contrasts, for one output or more.
     importance : ndarray of shape (n_queries,)
         What each query counts; the average is over their sum.
+    size : ndarray of shape (p,), optional
+        Largest of the numbers that the targets are contrasts of: these have rounding errors of that size.
     """
 
     laplacian: PairLaplacian | GraphLaplacian | DenseLaplacian
     weights: Array
     targets: Array
     importance: Array
+    size: Array | None = None
 
     @property
     def total(self) -> float:
@@ -79,8 +82,9 @@ def mean_squares(y: Array, queries: NDArray[np.integer], weights: Array) -> Pair
     if len(y) < 2:
         raise ValueError(f"RLS fits a mean and needs two rows at least, got n_samples = {len(y)}.")
     laplacian = all_pairs(queries, weights)
-    targets = laplacian.project(y - y.mean(axis=0))
-    return PairwiseSquares(laplacian, np.ones(len(targets)), targets, np.array([weights.sum()]))
+    wanted = y - y.mean(axis=0)
+    targets = laplacian.project(wanted)
+    return PairwiseSquares(laplacian, np.ones(len(targets)), targets, np.array([weights.sum()]), _largest(wanted))
 
 
 def squares_of_utilities(
@@ -107,9 +111,8 @@ def squares_of_utilities(
     importance, scale = _weigh(_count_pairs(queries, y[:, 0], weights, ties), query_weighting)
     laplacian = laplacian.only(scale[laplacian.queries] > 0)
     wanted = y - y.mean(axis=0) if cost == "magnitude" else _shares_of_wins(y, queries, weights)
-    return PairwiseSquares(
-        laplacian, laplacian.strengths * scale[laplacian.queries], laplacian.project(wanted), importance
-    )
+    strengths = laplacian.strengths * scale[laplacian.queries]
+    return PairwiseSquares(laplacian, strengths, laplacian.project(wanted), importance, _largest(wanted))
 
 
 def squares_of_edges(
@@ -146,6 +149,10 @@ def squares_of_edges(
             raise ValueError('cost="relative" divides by magnitudes, and some are too small: drop such pairs.')
     targets = np.ones_like(sizes) if cost == "unit" else sizes
     return PairwiseSquares(GraphLaplacian(winners, losers, len(queries)), strengths, targets[:, None], importance)
+
+
+def _largest(y: Array) -> Array:
+    return np.asarray(np.max(np.abs(y), axis=0, initial=0.0))
 
 
 def _relative_squares(y: Array, queries: NDArray[np.integer], weights: Array, query_weighting: str) -> PairwiseSquares:

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from kernelrank._rules import COUNT, RANDOM_STATE
 from kernelrank._validation import check_vector
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._blocks import check_rows
 from kernelrank.metrics._concordance import concordance_index
 from kernelrank.metrics._influence import RowCounts, check_confidence, influences, interval, variance
-from kernelrank.metrics._queries import Summary, summarise
+from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, summarise
 
 _CLASSES = "pair of a positive and a negative row"
 _DRAWN_AT_ONCE = 50_000  # values: they stay in the cache
@@ -34,6 +35,7 @@ def auc(
     qid: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ties: float = 0.5,
+    undefined: Undefined = "skip",
     per_query: bool = False,
 ) -> Summary:
     """Area under the ROC curve: the share of pairs of a positive and a negative row in the right order.
@@ -50,9 +52,11 @@ def auc(
         Weights of the rows; a pair weighs ``w[i] * w[j]``.
     ties : float, default=0.5
         What a pair of different classes with equal scores counts, from 0 to 1.
+    undefined : {"skip", 0, 1}, default="skip"
+        The value for a query without both classes. With "skip" the query is left out of the mean.
     per_query : bool, default=False
         Whether to return the values of the queries, in the order of their first rows, instead of the mean; NaN
-        for one without both classes.
+        for one without both classes, unless `undefined` is a number.
 
     Returns
     -------
@@ -64,12 +68,12 @@ def auc(
     ValueError
         If `y_true` has more than two distinct values.
     NoComparablePairsError
-        If no query has both classes.
+        If no query has both classes, and `undefined` is "skip".
 
     Warns
     -----
     UndefinedQueryWarning
-        If some queries have one class only.
+        If some queries have one class only and are left out.
 
     See Also
     --------
@@ -82,9 +86,10 @@ def auc(
     >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
+    UNDEFINED("undefined", undefined)
     truth = _check_classes(check_vector(y_true, "y_true"))
     values = concordance_index(truth, y_score, qid=qid, sample_weight=sample_weight, ties=ties, per_query=True)
-    return summarise(values, per_query, _CLASSES, NoComparablePairsError)
+    return summarise(values, per_query, undefined, _CLASSES, NoComparablePairsError)
 
 
 def auc_interval(
@@ -154,12 +159,12 @@ def auc_interval(
     0.78 from 0.29 to 1.00
     """
     check_confidence(confidence)
+    COUNT("n_resamples", n_resamples)
+    RANDOM_STATE("random_state", random_state)
     if qid is None:
         return _delong(y_true, y_score, confidence)
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be at least 1, got {n_resamples!r}.")
     values = auc(y_true, y_score, qid=qid, per_query=True)
-    mean = summarise(values, False, _CLASSES, NoComparablePairsError)
+    mean = summarise(values, False, "skip", _CLASSES, NoComparablePairsError)
     values = values[~np.isnan(values)]
     if len(values) < 2:
         raise ValueError("The bootstrap takes two queries at least that have both classes, there is one.")

@@ -17,16 +17,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._rules import COUNT, NONE, choice, number
 from kernelrank._validation import check_vector, encode_queries
+from kernelrank.pairs._sorting import sort_falling
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Ties = float | Literal["ordinal"]
+
+_TIES = number("0, 0.5 or 1 in a metric of positions", lambda value: value in (0, 0.5, 1)) | choice("ordinal")
 
 
 @dataclass(frozen=True)
@@ -113,39 +117,48 @@ def check_rows(
 
 def check_depth(k: int | None) -> int | None:
     """Return how many of the first positions count, None for all."""
-    if k is not None and (not isinstance(k, Integral) or k < 1):
-        raise ValueError(f"k must be a positive whole number, got {k!r}.")
+    (COUNT | NONE)("k", k)
     return None if k is None else int(k)
 
 
-def sort_rows(truth: Floats, scores: Floats, codes: NDArray[np.int32] | None, ties: float = 0.5) -> Blocks:
-    """Sort by query and falling score; `ties` of 1 or 0 puts tied rows into their best or worst order."""
-    if ties not in (0, 0.5, 1):
-        raise ValueError(f"ties must be 0, 0.5 or 1 in a metric of positions, got {ties!r}.")
-    keys: NDArray[Any] = -scores
-    if ties != 0.5 and (ranks := _ranks(keys)).max() < len(keys) - 1:
-        keys = _combine(ranks, _ranks(truth if ties == 0 else -truth))
-    if codes is not None:
-        keys = _combine(codes, _ranks(keys))
-    order = np.argsort(keys)
-    sizes = np.bincount(codes) if codes is not None else np.array([len(order)])
-    starts = _run_starts(keys[order]) if ties == 0.5 else np.arange(len(order))
-    return Blocks(order, starts, np.cumsum(sizes) - sizes)
+def sort_rows(truth: Floats, scores: Floats, codes: NDArray[np.int32] | None, ties: Ties = 0.5) -> Blocks:
+    """Sort by query and falling score; with `ties` other than 0.5 each row is a block of its own."""
+    _TIES("ties", ties)
+    ordinal = ties == "ordinal"
+    sizes = np.bincount(codes) if codes is not None else np.array([len(scores)])
+    query_starts = np.cumsum(sizes) - sizes
+    order = sort_falling(scores, codes)
+    starts = _block_starts(scores[order], query_starts)
+    if ties != 0.5 and len(starts) < len(order):
+        if not ordinal:
+            # The sort is stable: rows that are sorted by their true values first are in that order where scores tie.
+            first = sort_falling(truth if ties == 1 else -truth)
+            order = first[sort_falling(scores[first], None if codes is None else codes[first])]
+        starts = np.arange(len(order))
+    return Blocks(order, starts, query_starts)
 
 
-def _ranks(values: NDArray[Any]) -> Ints:
-    """Rank rising values 0, 1, ..., equal ones sharing a rank."""
-    order = np.argsort(values)
-    sorted_values = values[order]
-    ranks = np.empty(len(values), np.int64)
-    ranks[order] = np.cumsum(np.append(False, sorted_values[1:] != sorted_values[:-1]))
-    return ranks
+def accumulate(operation: np.ufunc, values: Floats, starts: Ints) -> Floats:
+    """Apply ``operation.accumulate`` to each segment of the values.
+
+    Results reach back over 1, 2, 4, ... values until they cover the longest segment. Nothing runs on from one segment
+    to the next, to lose digits there.
+    """
+    if len(starts) == 1:
+        return np.asarray(operation.accumulate(values))
+    results = values.copy()
+    lengths = np.diff(starts, append=len(values))
+    positions = np.arange(len(values)) - np.repeat(starts, lengths)
+    reach = 1
+    while reach < lengths.max():
+        further = np.where(positions[reach:] >= reach, results[:-reach], operation.identity)
+        results[reach:] = operation(results[reach:], further)
+        reach *= 2
+    return results
 
 
-def _combine(first: NDArray[Any], second: Ints) -> Ints:
-    """Make one key of two ranks; two plain sorts are quicker than np.lexsort, which has to be stable."""
-    return np.asarray(first * (second.max() + 1) + second)
-
-
-def _run_starts(values: NDArray[Any]) -> Ints:
-    return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+def _block_starts(values: Floats, query_starts: Ints) -> Ints:
+    """Return where sorted values differ from the ones before, or a query begins."""
+    begins = np.append(True, values[1:] != values[:-1])
+    begins[query_starts] = True
+    return np.flatnonzero(begins)

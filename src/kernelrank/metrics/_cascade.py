@@ -5,10 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.metrics._blocks import Blocks, Floats, Ints, check_depth, check_rows, sort_rows
+from kernelrank._rules import number
+from kernelrank.metrics._blocks import (
+    Blocks,
+    Floats,
+    Ints,
+    Ties,
+    accumulate,
+    check_depth,
+    check_rows,
+    sort_rows,
+)
 from kernelrank.metrics._gain import LARGEST_GRADE, exponential_gains
 from kernelrank.metrics._passing import after_one, passing_probabilities
-from kernelrank.metrics._queries import Summary, summarise
+from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, summarise
 from kernelrank.metrics._relevance import sort_relevant
 
 # Readers who come somewhere with a smaller probability add nothing: all the others have stopped further up, and weigh
@@ -23,7 +33,8 @@ def reciprocal_rank(
     qid: ArrayLike | None = None,
     k: int | None = None,
     threshold: float = 0.0,
-    ties: float = 0.5,
+    ties: Ties = 0.5,
+    undefined: Undefined = 0,
     per_query: bool = False,
 ) -> Summary:
     """One divided by the position of the first relevant row; over queries, MRR.
@@ -39,16 +50,18 @@ def reciprocal_rank(
     k : int, optional
         How many of the first positions count; all by default.
     threshold : float, default=0.0
-    ties : {0, 0.5, 1}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders, or the best;
-        see :mod:`kernelrank.metrics`.
+    ties : {0, 0.5, 1, "ordinal"}, default=0.5
+        The order of rows with equal scores: the worst, the expected value over all orders, the best, or that of
+        the rows; see :mod:`kernelrank.metrics`.
+    undefined : {0, "skip", 1}, default=0
+        The value for a query without a relevant row. With "skip" the query is left out of the mean.
     per_query : bool, default=False
         Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between 0 and 1, and 0 for a query without a relevant row, as trec_eval's ``recip_rank``.
+        Between 0 and 1; by default it is trec_eval's ``recip_rank``.
 
     Examples
     --------
@@ -59,6 +72,7 @@ def reciprocal_rank(
     0.75
     """
     k = check_depth(k)
+    UNDEFINED("undefined", undefined)
     relevant, blocks = sort_relevant(y_true, y_score, qid, threshold, ties)
     here = blocks.over_rows(relevant[blocks.order])
     # Nobody reads beyond the first block with a relevant row. Of its t rows, r are relevant: after i others, the next
@@ -69,11 +83,11 @@ def reciprocal_rank(
     passed = np.arange(lengths.sum()) - np.repeat(starts, lengths)
     stops = np.repeat(here[first], lengths) / (np.repeat(blocks.sizes[first], lengths) - passed)
     weights = _reciprocals(np.repeat(blocks.above[first], lengths) + passed, k)
-    values = np.zeros(len(blocks.query_starts))
+    values = np.full(len(blocks.query_starts), np.nan)
     if len(first):
         queries = np.searchsorted(blocks.first_blocks, first, side="right") - 1
         values[queries] = np.add.reduceat(products_before(1.0 - stops, starts) * stops * weights, starts)
-    return summarise(np.minimum(values, 1.0), per_query, "row")
+    return summarise(np.minimum(values, 1.0), per_query, undefined, "relevant row")
 
 
 def err(
@@ -83,7 +97,8 @@ def err(
     qid: ArrayLike | None = None,
     k: int | None = None,
     max_grade: float | None = None,
-    ties: float = 0.5,
+    ties: Ties = 0.5,
+    undefined: Undefined = 0,
     per_query: bool = False,
 ) -> Summary:
     r"""Return the expected reciprocal rank, averaged over the queries.
@@ -107,16 +122,18 @@ def err(
     max_grade : float, optional
         The highest grade there is, 1000 at most. By default that of `y_true`, over all queries; give it to compare
         results of different data.
-    ties : {0, 0.5, 1}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders, or the best;
-        see :mod:`kernelrank.metrics`.
+    ties : {0, 0.5, 1, "ordinal"}, default=0.5
+        The order of rows with equal scores: the worst, the expected value over all orders, the best, or that of
+        the rows; see :mod:`kernelrank.metrics`.
+    undefined : {0, "skip", 1}, default=0
+        The value for a query in which all grades are 0. With "skip" the query is left out of the mean.
     per_query : bool, default=False
         Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Above 0 and below 1, and 0 for a query in which all grades are 0.
+        Above 0 and below 1, for a query with a positive grade.
 
     Raises
     ------
@@ -140,14 +157,12 @@ def err(
     0.8931
     """
     k = check_depth(k)
+    UNDEFINED("undefined", undefined)
     truth, scores, codes = check_rows(y_true, y_score, qid)
     gains = exponential_gains(truth)
     top = truth.max() if max_grade is None else max_grade
-    if not truth.max() <= top <= LARGEST_GRADE:
-        raise ValueError(
-            f"max_grade must lie between the largest grade of y_true, {truth.max():g}, and {LARGEST_GRADE},"
-            f" got {top!r}."
-        )
+    words = f"a number between the largest grade of y_true, {truth.max():g}, and {LARGEST_GRADE}"
+    number(words, lambda value: truth.max() <= value <= LARGEST_GRADE)("max_grade", top)
     blocks = sort_rows(truth, scores, codes, ties)
     stops = (gains / np.exp2(top))[blocks.order]
     passing = np.multiply.reduceat(1.0 - stops, blocks.starts) if blocks.tied else 1.0 - stops
@@ -156,7 +171,9 @@ def err(
     worth = stops[blocks.starts] * _reciprocals(blocks.above, k)
     if blocks.tied:
         _set_worth_of_ties(worth, blocks, stops, reached, k)
-    return summarise(blocks.over_blocks(reached * worth), per_query, "row")
+    values = blocks.over_blocks(reached * worth)
+    values[blocks.over_queries(truth[blocks.order]) == 0] = np.nan
+    return summarise(values, per_query, undefined, "row with a positive grade")
 
 
 def _set_worth_of_ties(worth: Floats, blocks: Blocks, stops: Floats, reached: Floats, k: int | None) -> None:
@@ -185,22 +202,8 @@ def _set_worth_of_ties(worth: Floats, blocks: Blocks, stops: Floats, reached: Fl
 
 
 def products_before(values: Floats, starts: Ints) -> Floats:
-    """Product of the values before each one in its segment, 1 at its start.
-
-    Products reach back over 1, 2, 4, ... values until they cover the longest segment: that takes no
-    division, and no sum of logarithms that runs on from one segment to the next and loses digits.
-    """
-    products = after_one(values, starts)
-    if len(starts) == 1:
-        return np.asarray(np.cumprod(products))
-    lengths = np.diff(starts, append=len(values))
-    positions = np.arange(len(values)) - np.repeat(starts, lengths)
-    reach = 1
-    while reach < lengths.max():
-        further = np.where(positions[reach:] >= reach, products[:-reach], 1.0)
-        products[reach:] *= further
-        reach *= 2
-    return products
+    """Return the product of the values before each one in its segment, 1 at its start."""
+    return accumulate(np.multiply, after_one(values, starts), starts)
 
 
 def _reciprocals(positions: Ints, k: int | None) -> Floats:

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 from scipy.stats import rankdata, wilcoxon
 
-from kernelrank._arrays import to_host
-from kernelrank._validation import check_vector, encode_queries
+from kernelrank._validation import as_array, check_vector, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._concordance import concordance_index
 from kernelrank.metrics._influence import Floats, RowCounts, check_confidence, influences, interval, variance
@@ -218,14 +217,14 @@ def compare_scores(
     truth = check_vector(y_true, "y_true")
     vectors = {name: check_vector(each, f"scores[{name!r}]", len(truth)) for name, each in _name_scorers(scores)}
     if len(vectors) < 2:
-        raise ValueError(f"A comparison takes two scorers at least, got {len(vectors)}.")
+        raise ValueError(f"scores must have two scorers at least to compare, got {len(vectors)}.")
     if qid is None:
         rows = RowCounts(truth)
         wins = [rows.wins(each) for each in vectors.values()]
         return compare_samples(tuple(vectors), wins, RowSample(rows.pairs, rows.strata), confidence)
     codes, _ = encode_queries(qid, len(truth))
     values = [concordance_index(truth, each, qid=codes, per_query=True) for each in vectors.values()]
-    summarise(values[0], False, _COMPARABLE, NoComparablePairsError)  # for its error and its warning
+    summarise(values[0], False, "skip", _COMPARABLE, NoComparablePairsError)  # for its error and its warning
     values = [each[~np.isnan(each)] for each in values]
     if len(values[0]) < 2:
         raise ValueError("A comparison takes two queries at least that have a comparable pair, there is one.")
@@ -240,7 +239,7 @@ def _name_scorers(scores: Any) -> Iterable[tuple[Hashable, Any]]:
         return ((name, column.to_numpy()) for name, column in zip(frame.columns, frame.iter_columns(), strict=True))
     if isinstance(scores, list | tuple):
         return enumerate(scores)
-    table = np.asarray(to_host(scores))
+    table = as_array(scores, "scores")
     if table.ndim != 2:
         raise ValueError(f"scores must have a column a scorer, got an array of shape {table.shape}.")
     return enumerate(table.T)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._rules import SHARE
 from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
 from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.metrics._queries import Summary, ratio, summarise
+from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, ratio, summarise
 from kernelrank.pairs import UtilityPairs
 
 _COMPARABLE = "pair of rows with different values of y_true"
@@ -23,6 +24,7 @@ def concordance_index(
     qid: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ties: float = 0.5,
+    undefined: Undefined = "skip",
     per_query: bool = False,
     n_jobs: int | None = None,
 ) -> Summary:
@@ -43,9 +45,11 @@ def concordance_index(
         Weights of the rows; a pair weighs ``w[i] * w[j]``.
     ties : float, default=0.5
         What a comparable pair with equal scores counts, from 0 (an error) to 1 (correct).
+    undefined : {"skip", 0, 1}, default="skip"
+        The value for a query without a comparable pair. With "skip" the query is left out of the mean.
     per_query : bool, default=False
         Whether to return the values of the queries, in the order of their first rows, instead of the mean; NaN
-        for one without a comparable pair.
+        for one without a comparable pair, unless `undefined` is a number.
     n_jobs : int, optional
         Threads to use, as in scikit-learn.
 
@@ -57,12 +61,12 @@ def concordance_index(
     Raises
     ------
     NoComparablePairsError
-        If no query has two different true values.
+        If no query has two different true values, and `undefined` is "skip".
 
     Warns
     -----
     UndefinedQueryWarning
-        If some queries have no comparable pair.
+        If some queries have no comparable pair and are left out.
 
     See Also
     --------
@@ -84,10 +88,11 @@ def concordance_index(
     >>> concordance_index([1, 2, 3, 4], [0.1, 0.4, 0.3, 0.9])
     0.8333333333333334
     """
-    _check_ties(ties)
+    SHARE("ties", ties)
+    UNDEFINED("undefined", undefined)
     concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, n_jobs)
     values = ratio(concordant + ties * tied, concordant + discordant + tied)
-    return summarise(values, per_query, _COMPARABLE, NoComparablePairsError)
+    return summarise(values, per_query, undefined, _COMPARABLE, NoComparablePairsError)
 
 
 def pairwise_error(
@@ -97,6 +102,7 @@ def pairwise_error(
     qid: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ties: float = 0.5,
+    undefined: Undefined = "skip",
     per_query: bool = False,
     n_jobs: int | None = None,
 ) -> Summary:
@@ -107,7 +113,7 @@ def pairwise_error(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, per_query, n_jobs
+    y_true, y_score, qid, sample_weight, undefined, per_query, n_jobs
         As in :func:`concordance_index`.
     ties : float, default=0.5
         What a comparable pair with equal scores counts, from 0 (no error) to 1 (an error).
@@ -138,14 +144,20 @@ def pairwise_error(
     >>> pairwise_error([0, 0, 1, 1], [0.2, 0.5, 0.5, 0.9], ties=0)
     0.0
     """
-    _check_ties(ties)
+    SHARE("ties", ties)
+    UNDEFINED("undefined", undefined)
     concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, n_jobs)
     values = ratio(discordant + ties * tied, concordant + discordant + tied)
-    return summarise(values, per_query, _COMPARABLE, NoComparablePairsError)
+    return summarise(values, per_query, undefined, _COMPARABLE, NoComparablePairsError)
 
 
 def kendall_tau(
-    y_true: ArrayLike, y_score: ArrayLike, *, qid: ArrayLike | None = None, per_query: bool = False
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    undefined: Undefined = "skip",
+    per_query: bool = False,
 ) -> Summary:
     r"""Kendall's rank correlation, tau-b, averaged over the queries.
 
@@ -162,23 +174,26 @@ def kendall_tau(
         Predicted scores. The metric does not change if the two are exchanged.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
+    undefined : {"skip", 0, 1}, default="skip"
+        The value for a query in which `y_true` or `y_score` is constant. With "skip" the query is left out of the
+        mean.
     per_query : bool, default=False
         Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between -1 and 1. It is not defined for a query in which `y_true` or `y_score` is constant.
+        Between -1 and 1.
 
     Raises
     ------
     NoComparablePairsError
-        If it is defined for no query.
+        If it is defined for no query, and `undefined` is "skip".
 
     Warns
     -----
     UndefinedQueryWarning
-        If it is not defined for some of the queries.
+        If it is not defined for some of the queries, which are left out.
 
     Notes
     -----
@@ -192,6 +207,7 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4], [0.1, 0.4, 0.3, 0.9])
     0.6666666666666666
     """
+    UNDEFINED("undefined", undefined)
     truth = check_vector(y_true, "y_true")
     scores = check_vector(y_score, "y_score", len(truth))
     queries, _ = encode_queries(qid, len(truth))
@@ -199,12 +215,8 @@ def kendall_tau(
     agreement = pairs.count_totals(-scores, margin=0.0) - pairs.count_totals(scores, margin=0.0)
     # As floats: products of two numbers of pairs leave the range of integers.
     differing = pairs.pairs_per_query.astype(float) * UtilityPairs(scores, qid=queries).pairs_per_query
-    return summarise(ratio(agreement, np.sqrt(differing)), per_query, _DIFFERING, NoComparablePairsError)
-
-
-def _check_ties(ties: float) -> None:
-    if not 0 <= ties <= 1:
-        raise ValueError(f"ties must lie between 0 and 1, got {ties!r}.")
+    values = ratio(agreement, np.sqrt(differing))
+    return summarise(values, per_query, undefined, _DIFFERING, NoComparablePairsError)
 
 
 def _compare(

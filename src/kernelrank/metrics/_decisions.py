@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_scalar
 
+from kernelrank._rules import NUMBER, POSITIVE, SHARE
 from kernelrank._validation import check_vector, check_weights, scale_weights
 from kernelrank.exceptions import UndefinedMetricError
+from kernelrank.pairs._sorting import sort_falling
 
 Floats = NDArray[np.float64]
 _LARGEST_BETA = 1e100  # its square is a number; the F-score has become the recall long before
@@ -86,9 +86,7 @@ def f_score(
     0.0
     """
     positive, scores, weights = _check_rows(y_true, y_score, sample_weight)
-    check_scalar(threshold, "threshold", Real)
-    if np.isnan(threshold):
-        raise ValueError("threshold must be a number, got nan.")
+    NUMBER("threshold", threshold)
     return _decide(positive, scores, weights, float(threshold), _check_beta(beta)).f_score
 
 
@@ -186,9 +184,7 @@ def threshold_at_rate(y_score: ArrayLike, rate: float, *, sample_weight: ArrayLi
     inf
     """
     scores = check_vector(y_score, "y_score")
-    check_scalar(rate, "rate", Real, min_val=0, max_val=1)
-    if np.isnan(rate):
-        raise ValueError("rate must lie between 0 and 1, got nan.")
+    SHARE("rate", rate)
     scores, weights = _with_weight(scores, sample_weight)
     cuts = _make_cuts(scores)
     selected = cuts.above(weights)
@@ -198,7 +194,7 @@ def threshold_at_rate(y_score: ArrayLike, rate: float, *, sample_weight: ArrayLi
 class _Cuts(NamedTuple):
     """Where the rows, sorted by falling score, can be cut in two."""
 
-    order: NDArray[np.intp]
+    order: NDArray[np.int64]
     sizes: NDArray[np.intp]  # rows above each cut, from none to all
     thresholds: Floats
 
@@ -208,7 +204,7 @@ class _Cuts(NamedTuple):
 
 
 def _make_cuts(scores: Floats) -> _Cuts:
-    order = np.argsort(-scores)
+    order = sort_falling(scores)
     falling = scores[order]
     inside = np.flatnonzero(falling[1:] < falling[:-1]) + 1
     over, under = falling[inside - 1], falling[inside]
@@ -234,9 +230,7 @@ def _decide(positive: NDArray[np.bool_], scores: Floats, weights: Floats, thresh
 
 
 def _check_beta(beta: float) -> float:
-    check_scalar(beta, "beta", Real, min_val=0, include_boundaries="neither")
-    if not np.isfinite(beta):
-        raise ValueError(f"beta must be a positive number, got {beta!r}.")
+    POSITIVE("beta", beta)
     return float(np.clip(beta, 1 / _LARGEST_BETA, _LARGEST_BETA))
 
 

@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.metrics._blocks import Blocks, Floats, check_depth, check_rows, sort_rows
-from kernelrank.metrics._queries import Summary, ratio, summarise
+from kernelrank._rules import COUNT, NONE, choice
+from kernelrank.metrics._blocks import Blocks, Floats, Ties, accumulate, check_depth, check_rows, sort_rows
+from kernelrank.metrics._queries import COUNT_AS_ZERO, UNDEFINED, Summary, Undefined, ratio, summarise
 
 LARGEST_GRADE = 1000  # 2 to the power of 1024 is beyond float64
 
@@ -18,9 +19,11 @@ def ndcg(
     y_score: ArrayLike,
     *,
     qid: ArrayLike | None = None,
-    k: int | None = None,
+    k: int | Literal["mean"] | None = None,
     gain: Literal["exp2", "linear"] = "exp2",
-    ties: float = 0.5,
+    convention: Literal["standard", "letor"] = "standard",
+    ties: Ties = 0.5,
+    undefined: Undefined = "skip",
     per_query: bool = False,
 ) -> Summary:
     r"""Normalised discounted cumulative gain, averaged over the queries.
@@ -38,35 +41,43 @@ def ndcg(
         Predicted scores.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
-    k : int, optional
-        How many of the first positions count; all by default.
+    k : int or "mean", optional
+        How many of the first positions count; all by default. "mean" is the mean over all numbers of positions,
+        from 1 to the number of rows of the query.
     gain : {"exp2", "linear"}, default="exp2"
         What a grade is worth: :math:`2^y - 1` [2]_, or y itself [1]_.
-    ties : {0, 0.5, 1}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders [3]_, or the best;
-        see :mod:`kernelrank.metrics`.
+    convention : {"standard", "letor"}, default="standard"
+        "letor" is the definition of the evaluation scripts of LETOR 3.0 and 4.0 [4]_, by which their baselines were
+        published. It differs in three points. The discounts are 1, 1, and then :math:`1 / \log_2 i` for position i.
+        A query with fewer than k rows has the value 0. A query in which all grades are 0 has the value 0, whatever
+        `undefined`.
+    ties : {0, 0.5, 1, "ordinal"}, default=0.5
+        The order of rows with equal scores: the worst, the expected value over all orders [3]_, the best, or that of
+        the rows; see :mod:`kernelrank.metrics`.
+    undefined : {"skip", 0, 1}, default="skip"
+        The value for a query in which all grades are 0. With "skip" the query is left out of the mean.
     per_query : bool, default=False
         Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between 0 and 1. It is not defined for a query in which all grades are 0.
+        Between 0 and 1.
 
     Raises
     ------
     ValueError
-        If it is defined for no query, or if a grade is negative, or above 1000 with ``gain="exp2"``.
+        If all grades are 0 and `undefined` is "skip", or if a grade is negative, or above 1000 with ``gain="exp2"``.
 
     Warns
     -----
     UndefinedQueryWarning
-        If it is not defined for some of the queries.
+        If some queries have no positive grade and are left out.
 
     Notes
     -----
-    With ``gain="linear"`` and ``ties=0.5`` it is scikit-learn's ``ndcg_score``. That one counts a query without a
-    positive grade as 0, as trec_eval does; here it is left out of the mean.
+    Other programs have other definitions of NDCG. The page "Which NDCG is this?" (``docs/ndcg.md``) has the options
+    that give the number of each. With ``gain="linear"`` and ``undefined=0`` it is scikit-learn's ``ndcg_score``.
 
     References
     ----------
@@ -75,6 +86,8 @@ def ndcg(
     .. [2] Burges et al.: Learning to rank using gradient descent. ICML (2005).
     .. [3] McSherry, Najork: Computing information retrieval performance measures efficiently in the
        presence of tied scores. ECIR (2008).
+    .. [4] Qin, Liu, Xu, Li: LETOR: a benchmark collection for research on learning to rank for information retrieval.
+       Information Retrieval 13 (2010). The discounts are those of ``Eval-Score-3.0.pl`` and ``Eval-Score-4.0.pl``.
 
     Examples
     --------
@@ -84,28 +97,56 @@ def ndcg(
     0.9508
     >>> round(ndcg(grades, scores, k=2, gain="linear"), 4)
     0.7039
+    >>> round(ndcg(grades, scores, k=2, convention="letor"), 4)
+    0.7
     """
-    k = check_depth(k)
-    if gain not in ("exp2", "linear"):
-        raise ValueError(f'gain must be "exp2" or "linear", got {gain!r}.')
+    (COUNT | choice("mean") | NONE)("k", k)
+    over_all = k == "mean"
+    depth = None if isinstance(k, str) else check_depth(k)
+    choice("exp2", "linear")("gain", gain)
+    choice("standard", "letor")("convention", convention)
+    UNDEFINED("undefined", undefined)
     truth, scores, codes = check_rows(y_true, y_score, qid)
     gains = exponential_gains(truth) if gain == "exp2" else check_grades(truth)
     found, ideal = sort_rows(truth, scores, codes, ties), sort_rows(truth, truth, codes)
     # In units of the query's largest, so that no sum overflows and no product underflows.
     largest = gains[ideal.order[ideal.query_starts]]
     relative = ratio(gains, largest[0] if codes is None else largest[codes])
-    # Rounding can take equal sums apart.
-    values = np.minimum(ratio(_dcg(found, relative, k), _dcg(ideal, relative, k)), 1.0)
-    return summarise(values, per_query, "row with a positive grade")
+    discounts = _discounts(int(found.query_sizes.max()), depth, convention)
+    if over_all:
+        values = found.over_queries(ratio(*(_running_dcg(each, relative, discounts) for each in (found, ideal))))
+        values /= found.query_sizes
+    else:
+        values = ratio(*(_dcg(each, relative, discounts) for each in (found, ideal)))
+    values = np.minimum(values, 1.0)  # rounding can take equal sums apart
+    if convention == "letor":
+        values[np.isnan(values) | (found.query_sizes < (depth or 0))] = 0.0
+    return summarise(values, per_query, undefined, "row with a positive grade", remedy=COUNT_AS_ZERO)
 
 
-def _dcg(blocks: Blocks, gains: Floats, k: int | None) -> Floats:
-    """Return the expected DCG of each query: a row is as likely at any position of its block."""
-    by_position = 1 / np.log2(np.arange(2, blocks.query_sizes.max() + 2))
+def _discounts(n: int, k: int | None, convention: str) -> Floats:
+    """Return the weights of n positions, 0 from k on."""
+    ranks = np.arange(1.0, n + 1)
+    discounts: Floats = 1 / np.log2(ranks + 1 if convention == "standard" else np.maximum(ranks, 2))
     if k is not None:
-        by_position[k:] = 0.0
-    discounts = blocks.over_rows(by_position[blocks.positions])
-    return blocks.over_blocks(discounts * (blocks.over_rows(gains[blocks.order]) / blocks.sizes))
+        discounts[k:] = 0.0
+    return discounts
+
+
+def _dcg(blocks: Blocks, gains: Floats, discounts: Floats) -> Floats:
+    """Return the expected DCG of each query: a row is as likely at any position of its block."""
+    by_block = blocks.over_rows(discounts[blocks.positions])
+    return blocks.over_blocks(by_block * _mean_gains(blocks, gains))
+
+
+def _running_dcg(blocks: Blocks, gains: Floats, discounts: Floats) -> Floats:
+    """Return the expected DCG of each query down to each of its positions."""
+    at_positions = discounts[blocks.positions] * blocks.to_rows(_mean_gains(blocks, gains))
+    return accumulate(np.add, at_positions, blocks.query_starts)
+
+
+def _mean_gains(blocks: Blocks, gains: Floats) -> Floats:
+    return np.asarray(blocks.over_rows(gains[blocks.order]) / blocks.sizes)
 
 
 def exponential_gains(grades: Floats) -> Floats:

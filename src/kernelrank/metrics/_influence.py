@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from kernelrank._rules import PROBABILITY
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs import UtilityPairs
 
@@ -169,5 +170,4 @@ def interval(
 
 def check_confidence(confidence: float) -> None:
     """Make sure that a confidence is a probability."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+    PROBABILITY("confidence", confidence)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._rules import FLAG, choice, number
+from kernelrank._warnings import warn
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 
 # A float, or an array for per_query=True. Overloads would say so at the price of every signature three times.
 Summary = Any
+Undefined = Literal["skip", 0, 1]
+UNDEFINED = choice("skip") | number("0 or 1", lambda value: value in (0, 1))
+COUNT_AS_ZERO = " Pass undefined=0 to count them as 0, as trec_eval and LETOR do."
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
@@ -21,22 +25,29 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def summarise(
-    values: NDArray[np.float64], per_query: bool, lacking: str, error: type[UndefinedMetricError] = UndefinedMetricError
+    values: NDArray[np.float64],
+    per_query: bool,
+    undefined: Undefined,
+    lacking: str,
+    error: type[UndefinedMetricError] = UndefinedMetricError,
+    remedy: str = "",
 ) -> Summary:
-    """Average over the queries whose value is not NaN; `lacking` says what the others have none of.
+    """Average over queries, of which those without a value are NaN; `lacking` says what these have none of.
 
-    To be called by the metric itself: the warning points to the metric's caller.
+    `remedy` is added to the warning.
     """
+    FLAG("per_query", per_query)
+    missing = np.isnan(values)
+    if undefined != "skip":
+        values, missing = np.where(missing, float(undefined), values), np.zeros(len(values), dtype=bool)
     if per_query:
         return values
-    undefined = np.isnan(values)
-    if undefined.all():
+    if missing.all():
         where = " in any query" if len(values) > 1 else ""
         raise error(f"The metric is not defined: there is no {lacking}{where}.")
-    if undefined.any():
-        warnings.warn(
-            f"{undefined.sum()} of {len(values)} queries have no {lacking} and are left out of the mean.",
+    if missing.any():
+        warn(
+            f"{missing.sum()} of {len(values)} queries have no {lacking} and are left out of the mean.{remedy}",
             UndefinedQueryWarning,
-            stacklevel=3,
         )
-    return float(np.mean(values[~undefined]))
+    return float(np.mean(values[~missing]))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.metrics._blocks import Blocks, Ints, check_depth, check_rows, sort_rows
-from kernelrank.metrics._queries import Summary, ratio, summarise
+from kernelrank._rules import COUNT, NUMBER
+from kernelrank.metrics._blocks import Blocks, Ints, Ties, check_rows, sort_rows
+from kernelrank.metrics._queries import COUNT_AS_ZERO, UNDEFINED, Summary, Undefined, ratio, summarise
 
 
 def average_precision(
@@ -15,7 +16,8 @@ def average_precision(
     *,
     qid: ArrayLike | None = None,
     threshold: float = 0.0,
-    ties: float = 0.5,
+    ties: Ties = 0.5,
+    undefined: Undefined = "skip",
     per_query: bool = False,
 ) -> Summary:
     """Mean of the precisions at the positions of the relevant rows; over queries, MAP.
@@ -29,30 +31,33 @@ def average_precision(
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     threshold : float, default=0.0
-    ties : {0, 0.5, 1}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders [1]_, or the best;
-        see :mod:`kernelrank.metrics`.
+    ties : {0, 0.5, 1, "ordinal"}, default=0.5
+        The order of rows with equal scores: the worst, the expected value over all orders [1]_, the best, or that of
+        the rows; see :mod:`kernelrank.metrics`.
+    undefined : {"skip", 0, 1}, default="skip"
+        The value for a query without a relevant row. With "skip" the query is left out of the mean.
     per_query : bool, default=False
         Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between 0 and 1. It is not defined for a query without a relevant row.
+        Between 0 and 1.
 
     Raises
     ------
     ValueError
-        If no query has a relevant row.
+        If no query has a relevant row, and `undefined` is "skip".
 
     Warns
     -----
     UndefinedQueryWarning
-        If some queries have none.
+        If some queries have none and are left out.
 
     Notes
     -----
-    Without ties it is scikit-learn's ``average_precision_score`` and trec_eval's ``map``. With ties these are other
+    Without ties it is scikit-learn's ``average_precision_score`` and trec_eval's ``map``, whose mean counts queries
+    without a relevant row as 0, as ``undefined=0`` does. With ties these are other
     numbers: scikit-learn takes the rows of equal scores for one step of the threshold, and counts
     the precision below all of them; trec_eval sorts them by their names.
 
@@ -67,6 +72,7 @@ def average_precision(
     >>> round(average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1]), 4)
     0.8333
     """
+    UNDEFINED("undefined", undefined)
     relevant, blocks = sort_relevant(y_true, y_score, qid, threshold, ties)
     here = blocks.over_rows(relevant[blocks.order])
     # At position i of a block of t rows, r of them relevant, a row is relevant with probability r / t; then, of the
@@ -77,7 +83,7 @@ def average_precision(
     found = blocks.to_rows(blocks.counted_above(here) + 1) + inside * blocks.to_rows(growth)
     precisions = blocks.to_rows(chance) * found / (blocks.positions + 1)
     values = ratio(blocks.over_queries(precisions), blocks.over_blocks(here))
-    return summarise(np.minimum(values, 1.0), per_query, "relevant row")
+    return summarise(np.minimum(values, 1.0), per_query, undefined, "relevant row", remedy=COUNT_AS_ZERO)
 
 
 def precision_at(
@@ -87,7 +93,8 @@ def precision_at(
     k: int,
     qid: ArrayLike | None = None,
     threshold: float = 0.0,
-    ties: float = 0.5,
+    ties: Ties = 0.5,
+    undefined: Undefined = 0,
     per_query: bool = False,
 ) -> Summary:
     """Share of relevant rows among the first k, averaged over the queries.
@@ -103,16 +110,18 @@ def precision_at(
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     threshold : float, default=0.0
-    ties : {0, 0.5, 1}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders, or the best;
-        see :mod:`kernelrank.metrics`.
+    ties : {0, 0.5, 1, "ordinal"}, default=0.5
+        The order of rows with equal scores: the worst, the expected value over all orders, the best, or that of
+        the rows; see :mod:`kernelrank.metrics`.
+    undefined : {0, "skip", 1}, default=0
+        The value for a query without a relevant row. With "skip" the query is left out of the mean.
     per_query : bool, default=False
         Whether to return the values of the queries, in the order of their first rows, instead of the mean.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between 0 and 1, and 0 for a query without a relevant row.
+        Between 0 and 1.
 
     Examples
     --------
@@ -120,18 +129,21 @@ def precision_at(
     >>> precision_at([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=2)
     0.5
     """
-    if check_depth(k) is None:
-        raise ValueError("k must be a positive whole number, got None.")
+    COUNT("k", k)
+    UNDEFINED("undefined", undefined)
     relevant, blocks = sort_relevant(y_true, y_score, qid, threshold, ties)
+    here = blocks.over_rows(relevant[blocks.order])
     inside = np.clip(k - blocks.above, 0, blocks.sizes)  # positions of the block that count
-    found = blocks.over_rows(relevant[blocks.order]) * inside / blocks.sizes
-    return summarise(blocks.over_blocks(found) / k, per_query, "row")
+    values = blocks.over_blocks(here * inside / blocks.sizes) / k
+    values[blocks.over_blocks(here) == 0] = np.nan
+    return summarise(values, per_query, undefined, "relevant row")
 
 
 def sort_relevant(
-    y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, threshold: float, ties: float
+    y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, threshold: float, ties: Ties
 ) -> tuple[Ints, Blocks]:
     """Return which rows are relevant, as 0 or 1, and the rows sorted."""
+    NUMBER("threshold", threshold)
     truth, scores, codes = check_rows(y_true, y_score, qid)
     relevant = truth > threshold
     return relevant.astype(np.int64), sort_rows(relevant.astype(np.float64), scores, codes, ties)

@@ -8,8 +8,9 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from kernelrank._rules import CALLABLE, FLAG, NONE, TEXT
 from kernelrank._validation import separate_qid, warn_of_missing_queries
-from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, Metric, parse_metric
+from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, Metric, check_options, parse_metric
 
 
 def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None = None, **kwargs: Any) -> RankingScorer:
@@ -18,13 +19,14 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
     Parameters
     ----------
     metric : str or callable
-        A metric of :mod:`kernelrank.metrics` or its name, also "ndcg@10" and the short names "map", "mrr",
-        "concordance", "kendall" and "precision@10"; or a function ``(y_true, y_score, *, qid=None, ...)``.
+        A metric of :mod:`kernelrank.metrics` or its name, also the short names "map", "mrr", "concordance", "kendall"
+        and "precision". The name may hold the number of positions, as in "ndcg@10", and parameters, as in
+        "ndcg@10:undefined=0". Or a function ``(y_true, y_score, *, qid=None, ...)``.
     greater_is_better : bool, optional
         Whether higher is better; if not, the scorer returns the negated metric. It is known for the metrics
         of this package, and taken to be so for other functions.
     **kwargs
-        Parameters of the metric, such as `k`.
+        Parameters of the metric, such as `k` and `undefined`.
 
     Returns
     -------
@@ -34,6 +36,10 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
 
     Notes
     -----
+    Searches of scikit-learn know only scikit-learn's own names: ``scoring="ndcg@10"`` is an error there, and
+    ``scoring=make_ranking_scorer("ndcg@10")`` takes its place. :class:`~kernelrank.RankSVMCV` and
+    :class:`~kernelrank.RankRLSCV` take the name itself.
+
     Queries reach the scorer in one of two ways:
 
     - with metadata routing enabled (``sklearn.set_config(enable_metadata_routing=True)``), as ``qid`` in
@@ -62,12 +68,15 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
     >>> scores.shape
     (4,)
     """
+    (TEXT | CALLABLE)("metric", metric)
+    (FLAG | NONE)("greater_is_better", greater_is_better)
     if isinstance(metric, str):
         metric, options = parse_metric(metric)
         kwargs = {**options, **kwargs}
     if "per_query" in kwargs:
         raise ValueError("A scorer returns one number: per_query cannot be given.")
     inspect.signature(metric).bind_partial(None, None, qid=None, **kwargs)  # a misspelt name fails here, not in a fold
+    check_options(metric, kwargs)
     if greater_is_better is None:
         greater_is_better = metric not in LOWER_IS_BETTER
     return RankingScorer(metric, greater_is_better, kwargs)

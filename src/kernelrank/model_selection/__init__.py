@@ -1,6 +1,7 @@
 """How well a model will do on new rows, and whether that can be chance."""
 
 from kernelrank.model_selection._certainty import Estimate
+from kernelrank.model_selection._coefficients import CoefIntervals, coef_intervals
 from kernelrank.model_selection._compare import compare
 from kernelrank.model_selection._estimates import estimate_auc, estimate_concordance
 from kernelrank.model_selection._permutation_test import PermutationTest, permutation_test
@@ -10,12 +11,14 @@ from kernelrank.model_selection._thresholds import FScoreClassifier
 from kernelrank.model_selection._tournament import TournamentROC, tournament_roc
 
 __all__ = [
+    "CoefIntervals",
     "Estimate",
     "FScoreClassifier",
     "LeavePairOut",
     "LeaveQueryOut",
     "PermutationTest",
     "TournamentROC",
+    "coef_intervals",
     "compare",
     "estimate_auc",
     "estimate_concordance",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
+from kernelrank._rules import NONE, choice
+from kernelrank._warnings import warn
 from kernelrank.exceptions import PooledEstimateWarning
 from kernelrank.metrics._influence import check_confidence, influences, variance
 from kernelrank.metrics._influence import interval as interval_of
@@ -80,8 +81,7 @@ class Certainty:
     confidence: float
 
     def _check(self, method: Method, sample: Sample) -> None:
-        if self.interval not in (None, "rows", "jackknife"):
-            raise ValueError(f'interval must be "rows", "jackknife" or None, got {self.interval!r}.')
+        (choice("rows", "jackknife") | NONE)("interval", self.interval)
         check_confidence(self.confidence)
         repeatable = method.pairwise or (sample.queries is not None and method.cv is None)
         if self.interval == "jackknife" and not repeatable:
@@ -95,14 +95,13 @@ class Certainty:
         """Make the estimate, and say what it was made of; folds may be given."""
         self._check(method, sample)
         if method.strategy == "pooled":
-            warnings.warn(
+            warn(
                 "Pooling compares scores of different models, and is pessimistic: the less there is to be learnt, and"
                 " the fewer rows there are, the more. Leave-pair-out is not.",
                 PooledEstimateWarning,
-                stacklevel=3,
             )
         folds = method.folds(sample) if folds is None else folds
-        warn_of_identical_rows(sample.X, held_out_together(folds, sample.groups, sample.n_rows), stacklevel=3)
+        warn_of_identical_rows(sample.X, held_out_together(folds, sample.groups, sample.n_rows))
         settled = method.settle(estimator, sample)
         counted = method.count(settled, sample, folds)
         if counted.values is None:

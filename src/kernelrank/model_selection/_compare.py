@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._rules import ESTIMATOR, show
 from kernelrank.metrics._comparison import Comparison, QuerySample, RowSample, compare_samples
 from kernelrank.metrics._influence import variance
 from kernelrank.model_selection._certainty import Certainty, Estimate, between, groups_of_queries, jackknife_units
@@ -127,11 +128,13 @@ def compare(
     Test: DeLong, with the jackknife. Correction: Holm.
     Estimates: leave-pair-out, 303 fits.
     """
-    if hasattr(estimators, "fit"):
-        raise TypeError("compare takes several estimators: a list of them, or a mapping of their names to them.")
+    if hasattr(estimators, "fit") or not isinstance(estimators, Iterable):
+        raise TypeError(f"estimators must be a list, or a mapping of names to estimators, got {show(estimators)}.")
     named: dict[Hashable, Any] = dict(estimators if isinstance(estimators, Mapping) else enumerate(estimators))
     if len(named) < 2:
         raise ValueError(f"A comparison takes two estimators at least, got {len(named)}.")
+    for name, each in named.items():
+        ESTIMATOR(f"estimators[{name!r}]", each)
     samples = [
         check_sample(each, X, y, qid, groups, params, split_groups=split_groups, classes=None)
         for each in named.values()

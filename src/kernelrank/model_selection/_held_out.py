@@ -15,12 +15,14 @@ from sklearn.utils.metaestimators import _safe_split
 from kernelrank._arrays import to_host
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
 from kernelrank.model_selection._parallel import run
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 Order = NDArray[np.int8]
 Rows = NDArray[np.intp]
 
 _AT_ONCE = 1000  # folds
+_ROUNDING = 5e-13  # of a score that an estimator gives, relative to it
 
 
 class HeldOut(Protocol):
@@ -28,8 +30,11 @@ class HeldOut(Protocol):
 
     n_fits: int
 
-    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Array | None]:
-        """Predict the rows of each fold by a model of the rows outside; None if those have nothing to learn from."""
+    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Predicted | None]:
+        """Predict the rows of each fold by a model of the rows outside; None if those have nothing to learn from.
+
+        Scores come with bounds of their rounding errors: those that are compared are tied by ``Predicted.tied``.
+        """
 
     def order(self) -> Order | None:
         """Tell the order of all pairs, each held out alone; None if that takes a model for each."""
@@ -49,13 +54,13 @@ class ClosedForm:
     def __init__(self, model: Any, y: NDArray[Any]) -> None:
         self._model, self._y, self.n_fits = model, y, 1
 
-    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Array | None]:
+    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Predicted | None]:
         """Predict the rows of each fold, some folds at a time: those of one size are cheaper together."""
         folds = iter(folds)
         while some := list(islice(folds, _AT_ONCE)):
             hopeful = [_can_learn(self._y, fold) for fold in some]
-            found = iter(self._model.hold_out(compress(some, hopeful)))
-            yield from (np.asarray(to_host(next(found))) if each else None for each in hopeful)
+            found = iter(self._model._held_out(compress(some, hopeful), self._model.alpha))
+            yield from (Predicted(*map(to_host, next(found))) if each else None for each in hopeful)
 
     def order(self) -> Order | None:
         """Tell the order of all pairs, each held out alone."""
@@ -85,13 +90,13 @@ class Refits:
         self._data = estimator, X, y, params
         self._n_jobs, self._verbose, self.n_fits = n_jobs, verbose, 0
 
-    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Array | None]:
+    def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Predicted | None]:
         """Predict the rows of each fold."""
         arguments = ((*self._data, fold) for fold in folds)
         what = f"fits of {type(self._data[0]).__name__}"
         for found in run(_fit_and_predict, arguments, n_folds, n_jobs=self._n_jobs, verbose=self._verbose, what=what):
             self.n_fits += found is not None
-            yield found
+            yield None if found is None else Predicted(found, _ROUNDING * np.abs(found))
 
     def order(self) -> Order | None:
         """Say that every pair takes a model."""

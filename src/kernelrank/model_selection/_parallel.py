@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import joblib
 
 from kernelrank._progress import FoldProgress, duration
+from kernelrank._warnings import Recorded, record, warn_once
 
 Result = TypeVar("Result")
 
@@ -26,19 +27,25 @@ def run(
     verbose: int,
     what: str,
 ) -> Iterator[Result]:
-    """Yield the results of a function for all arguments, in their order; these are only drawn as they are needed."""
-    rest, fastest = iter(arguments), float("inf")
+    """Yield the results of a function for all arguments, in their order; these are only drawn as they are needed.
+
+    Warnings of the function are shown in the end, one of each kind and how many there were.
+    """
+    rest, fastest, recorded = iter(arguments), float("inf"), list[Recorded]()
     for each in islice(rest, _TIMED):
         started = time.perf_counter()
-        found = function(*each)
+        found, warned = record(function, *each)
         fastest = min(fastest, time.perf_counter() - started)
+        recorded += warned
         yield found
-    if total <= _TIMED:
-        return
-    seconds = fastest * total / joblib.effective_n_jobs(n_jobs)
-    with FoldProgress(bool(verbose) and seconds > _SHORT) as progress:
-        progress.show(0.0, f"{total:,} {what}, about {duration(seconds)}")
-        work = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-        for done, found in enumerate(work(joblib.delayed(function)(*each) for each in rest), _TIMED + 1):
-            progress(done, total)
-            yield found
+    if total > _TIMED:
+        seconds = fastest * total / joblib.effective_n_jobs(n_jobs)
+        with FoldProgress(bool(verbose) and seconds > _SHORT) as progress:
+            progress.show(0.0, f"{total:,} {what}, about {duration(seconds)}")
+            work = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+            calls = (joblib.delayed(record)(function, *each) for each in rest)
+            for done, (found, warned) in enumerate(work(calls), _TIMED + 1):
+                recorded += warned
+                progress(done, total)
+                yield found
+    warn_once(recorded, f"{total:,} {what}")

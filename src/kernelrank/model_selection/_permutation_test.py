@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
 from kernelrank._arrays import to_host
+from kernelrank._rules import COUNT
 from kernelrank._validation import encode_queries
+from kernelrank._warnings import warn
 from kernelrank.exceptions import FewPermutationsWarning
 from kernelrank.metrics import concordance_index
 from kernelrank.model_selection._held_out import has_closed_forms
@@ -21,6 +21,7 @@ from kernelrank.model_selection._parallel import run
 from kernelrank.model_selection._permutations import Exchanges
 from kernelrank.model_selection._rows import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
 from kernelrank.model_selection._strategies import Counted, Method, Strategy
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 
@@ -147,7 +148,7 @@ def permutation_test(
     >>> print(permutation_test(RankRLS(alpha=1e-4), X[:40], y[:40]))
     0.757, p = 0.001 (standard error 0.001, 999 permutations)
     """
-    check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
+    COUNT("n_permutations", n_permutations)
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=None)
     method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
     rng: Any = check_random_state(random_state)
@@ -155,16 +156,15 @@ def permutation_test(
     exchanges = Exchanges(sample.utilities, sample.queries, blocks)
     exact = exchanges.n_distinct <= n_permutations
     if exchanges.n_distinct < _FEW:
-        warnings.warn(
+        warn(
             f"There are only {exchanges.n_distinct} ways to exchange y between {exchanges.what}: no p-value can be less"
             f" than {1 / exchanges.n_distinct:.2g}.",
             FewPermutationsWarning,
-            stacklevel=2,
         )
     orders = list(exchanges.every()) if exact else [exchanges.draw(rng) for _ in range(n_permutations)]
     method.require_rows(sample)
     together = held_out_together(method.folds(sample), sample.groups, sample.n_rows)
-    warn_of_identical_rows(sample.X, together, stacklevel=2)
+    warn_of_identical_rows(sample.X, together)
     found, n_fits = _estimates(method, estimator, sample, [np.arange(sample.n_rows), *orders])
     statistic, permuted = float(found[0]), found[1:]
     as_large = int(np.count_nonzero(permuted >= statistic - _ROUNDING))
@@ -211,9 +211,9 @@ def _together(method: Method, estimator: Any, sample: Sample, orders: list[Rows]
         if by_pairs:
             values.append(model.leave_pair_out_concordance())
             continue
-        scores = np.empty(Y.shape)
-        for rows, found in zip(folds, model.hold_out(folds), strict=True):
-            scores[rows] = to_host(found)
-        columns = zip(Y.T, scores.T, strict=True)
+        scores = Predicted(np.empty(Y.shape), np.empty(Y.shape))
+        for rows, found in zip(folds, model._held_out(folds, model.alpha), strict=True):
+            scores.values[rows], scores.errors[rows] = map(to_host, found)
+        columns = zip(Y.T, scores.tied(sample.queries).T, strict=True)
         values.append([np.nanmean(concordance_index(y, s, qid=sample.queries, per_query=True)) for y, s in columns])
     return np.concatenate(values)

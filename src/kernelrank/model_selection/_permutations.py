@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import chain, product
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
+from kernelrank._rules import RANDOM_STATE, whole
 from kernelrank._validation import check_vector, encode_queries
 from kernelrank.pairs import members
 
@@ -130,8 +130,9 @@ def permuted_outputs(
     np.int64(0)
     """
     y = check_vector(y, "y")
-    check_scalar(n_permutations, "n_permutations", Integral, min_val=0)
-    (queries, _), (blocks, _) = encode_queries(qid, len(y)), encode_queries(groups, len(y))
+    whole(0)("n_permutations", n_permutations)
+    RANDOM_STATE("random_state", random_state)
+    (queries, _), (blocks, _) = encode_queries(qid, len(y)), encode_queries(groups, len(y), "groups")
     rng: Any = check_random_state(random_state)
     exchanges = Exchanges(y, queries, blocks)
     return np.column_stack([y, *(y[exchanges.draw(rng)] for _ in range(int(n_permutations)))])

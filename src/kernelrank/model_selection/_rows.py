@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,10 +15,12 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _num_samples, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank._arrays import to_host
-from kernelrank._validation import check_vector, encode_queries, separate_qid
+from kernelrank._rules import ESTIMATOR, FLAG, show
+from kernelrank._validation import as_array, check_vector, count_rows, encode_queries, separate_qid
+from kernelrank._warnings import warn
 from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
 from kernelrank.pairs import members
 
@@ -109,12 +110,13 @@ def check_sample(
     classes: bool | None,
 ) -> Sample:
     """Check the rows; `classes`: y must have two distinct values, of any kind; None: unless it has numbers."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"An estimator has a method fit, and is no class: got {estimator!r}.")
+    ESTIMATOR("estimator", estimator)
+    FLAG("split_groups", split_groups)
+    m = count_rows(X)
     X, qid = separate_qid(X, qid)
     if sp.issparse(X):
         X = X.tocsr()  # rows are taken from it
-    targets = np.asarray(y)
+    targets = as_array(y, "y")
     classes = targets.dtype.kind not in "fiu" if classes is None else classes
     if classes and targets.ndim == 1 and targets.dtype.kind not in "fiu":
         utilities = as_utilities(targets)
@@ -123,19 +125,20 @@ def check_sample(
     else:
         targets = utilities = check_vector(y, "y")
         levels = np.unique(utilities)
-    m = _num_samples(X)
     if len(utilities) != m:
-        raise ValueError(f"y has {len(utilities)} elements, but there are {m} rows.")
+        raise ValueError(f"y has {len(utilities)} elements, but X has {m} rows.")
     if classes and len(levels) > 2:
         raise ValueError("y has more than two distinct values; use estimate_concordance.")
     if len(levels) < 2:
         raise NoComparablePairsError("All values of y are equal: there is no pair to compare.")
     queries, _ = encode_queries(qid, m)
     together = rows_that_stay_together(groups, queries, m)
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"params must be a dict of names and values for fit, got {show(params)}.")
     given = dict(params or {})
     for name, values in given.items():
-        if np.ndim(values) == 0 or _num_samples(values) != m:
-            raise ValueError(f"params must have one element a row: {name!r} has not {m} of them.")
+        if np.ndim(values) == 0 or len(values) != m:
+            raise ValueError(f"params must have one element per row: {name!r} has not {m} of them.")
     argument = None if qid is None else fit_argument(estimator, "qid")
     if argument is not None:
         given.setdefault(argument, qid)
@@ -198,7 +201,7 @@ def held_out_together(folds: list[Rows], groups: Codes | None, n_rows: int) -> N
     return numbers
 
 
-def warn_of_identical_rows(X: Any, together: NDArray[np.integer], stacklevel: int) -> None:
+def warn_of_identical_rows(X: Any, together: NDArray[np.integer]) -> None:
     """Warn if rows are the same, but not held out together."""
     codes = _identical(X)
     if codes is None:
@@ -208,11 +211,10 @@ def warn_of_identical_rows(X: Any, together: NDArray[np.integer], stacklevel: in
     torn = np.flatnonzero(np.bincount(pairs) > 1)
     if len(torn):
         count = int(np.isin(codes, torn).sum())
-        warnings.warn(
+        warn(
             f"{count} rows have an identical row that a model is trained on when they are held out: what it has learnt"
             " by heart looks like skill. Pass groups that keep them together, or drop one of each.",
             IdenticalRowsWarning,
-            stacklevel=stacklevel + 1,
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator
 
-from kernelrank._validation import check_vector, encode_queries
+from kernelrank._validation import as_array, check_vector, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.model_selection._rows import as_utilities
 from kernelrank.pairs import UtilityPairs
@@ -169,7 +169,7 @@ class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
 def _check(y: ArrayLike | None, groups: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
     if y is None:
         raise ValueError("The utilities y are needed: they tell which rows can be compared.")
-    classes = np.asarray(y)
+    classes = as_array(y, "y")
     if classes.ndim == 1 and classes.dtype.kind in "OUSb" and len(np.unique(utilities := as_utilities(classes))) <= 2:
         classes = utilities
     utilities = check_vector(classes, "y")

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from kernelrank._arrays import slices
 from kernelrank._memory import require_memory
+from kernelrank._rules import FLAG, FOLDS, N_JOBS, NONE, RANDOM_STATE, VERBOSE, choice
 from kernelrank.estimators._folds import make_folds
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError
 from kernelrank.metrics import concordance_index
@@ -23,6 +24,7 @@ from kernelrank.model_selection._choices import settle
 from kernelrank.model_selection._held_out import Refits, hold_out
 from kernelrank.model_selection._rows import Rows, Sample, stratified_folds
 from kernelrank.pairs import UtilityPairs
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 Order = NDArray[np.int8]
@@ -30,7 +32,6 @@ Strategy = Literal["leave-pair-out", "pooled", "averaged", "tournament"]
 
 _FOLDS = 10
 _NOT_COMPARED = -128  # in an order
-_ROUNDING = 1e-12  # of scores: what differs by less is equal
 _BLOCK_ELEMENTS = 1 << 22
 
 
@@ -74,6 +75,7 @@ class Method:
         verbose: int,
     ) -> Self:
         """Check parameters, and choose what is not given."""
+        _check_options(strategy, cv, nested, n_jobs, random_state, verbose)
         if strategy is None:
             strategy = "leave-pair-out" if sample.queries is None else "averaged"
         if isinstance(cv, Iterator):
@@ -85,8 +87,6 @@ class Method:
         return method
 
     def _check(self, sample: Sample) -> None:
-        if self.strategy not in get_args(Strategy):
-            raise ValueError(f"strategy must be one of {', '.join(get_args(Strategy))}, got {self.strategy!r}.")
         if self.pairwise and self.cv is not None:
             raise ValueError(f"{self.strategy} holds out pairs, and takes no cv.")
         if sample.queries is not None and self.strategy != "averaged":
@@ -161,9 +161,9 @@ class Method:
         folds = (a if a is b else np.concatenate([a, b]) for a, b in ahead)
         for (a, b), scores in zip(groups, held_out.predict(folds, n_folds), strict=True):
             if scores is not None:
-                difference = np.subtract.outer(scores[: len(a)], scores[-len(b) :])
-                tolerance = _ROUNDING * np.abs(scores).max()
-                signs = (difference > tolerance).astype(np.int8) - (difference < -tolerance)
+                values = scores.tied()
+                first, second = values[: len(a), None], values[-len(b) :]
+                signs = (first > second).astype(np.int8) - (first < second)
                 signs = np.where(sample.comparable(a, b, every), signs, _NOT_COMPARED)
                 order[np.ix_(a, b)], order[np.ix_(b, a)] = signs, np.where(signs == _NOT_COMPARED, signs, -signs).T
         return order, held_out.n_fits
@@ -185,7 +185,7 @@ class Method:
             else:
                 counts = RowCounts(utilities)
                 pairs[rows] += counts.pairs
-                wins[rows] += counts.wins(scores)
+                wins[rows] += counts.wins(scores.tied())
         skipped = (
             *_skipped(equal, f"of {len(folds)} folds, whose rows have all the same y"),
             *_skipped(untrained, f"of {len(folds)} folds, without which nothing is left to learn from"),
@@ -239,10 +239,11 @@ class Method:
         if (times[compared] != 1).any() or (times > 1).any():
             raise ValueError("cv must hold out each row once.")
         found, n_fits = self._predict(estimator, sample, folds)
-        scores = np.full(sample.n_rows, np.nan)
+        scores = Predicted(np.full(sample.n_rows, np.nan), np.zeros(sample.n_rows))
         for rows, each in zip(folds, found, strict=True):
-            scores[rows] = np.nan if each is None else each
-        return scores, n_fits
+            if each is not None:
+                scores.values[rows], scores.errors[rows] = each
+        return scores.tied(sample.queries), n_fits
 
     def folds(self, sample: Sample) -> list[Rows]:
         """Return the rows that are held out together; folds keep the share of two classes where they can."""
@@ -264,13 +265,22 @@ class Method:
                 raise ValueError("Each fold of cv must test on some rows, and train on all others.")
         return [fold.test for fold in folds]
 
-    def _predict(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[list[Array | None], int]:
+    def _predict(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[list[Predicted | None], int]:
         options = (estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose)
         # Folds that split all queries have a closed form as well, which costs far more than refits.
         torn = sample.queries is not None and sample.groups is None
         held_out = Refits(*options) if torn else hold_out(*options, pairs=False)
         found = list(held_out.predict(folds, len(folds)))
         return found, held_out.n_fits
+
+
+def _check_options(strategy: Any, cv: Any, nested: Any, n_jobs: Any, random_state: Any, verbose: Any) -> None:
+    (choice(*get_args(Strategy)) | NONE)("strategy", strategy)
+    FOLDS("cv", cv)
+    FLAG("nested", nested)
+    N_JOBS("n_jobs", n_jobs)
+    RANDOM_STATE("random_state", random_state)
+    VERBOSE("verbose", verbose)
 
 
 def _leaves_one_level(utilities: Array) -> NDArray[np.bool_] | None:

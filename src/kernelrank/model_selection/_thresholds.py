@@ -11,17 +11,18 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import to_host
-from kernelrank._validation import check_weights, encode_queries, separate_qid
+from kernelrank._rules import FOLDS, check_parameters, choice
+from kernelrank._validation import check_weights, count_rows, encode_queries, separate_qid
 from kernelrank.estimators import RankRLS
 from kernelrank.estimators._categories import WrappingClassifier, encode_classes
 from kernelrank.estimators._folds import make_folds
-from kernelrank.estimators._parameters import check_choices, check_positive
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection._held_out import hold_out, scores_of
 from kernelrank.model_selection._rows import fit_argument, rows_that_stay_together, stratified_folds
+from kernelrank.solvers import Predicted
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -185,7 +186,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self._check_parameters()
-        n_rows = _num_samples(X)
+        n_rows = count_rows(X)
         weights = check_weights(sample_weight, n_rows)
         classes, codes, weighty = encode_classes(y, n_rows, weights, self.classes, type(self).__name__)
         if len(classes) > 2:
@@ -225,17 +226,9 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         return self
 
     def _check_parameters(self) -> None:
-        check_choices(self, threshold=("cross-validation", "rate"))
-        if isinstance(self.cv, str):
-            check_choices(self, cv=("own",))
-        check_positive(self, "beta")
-        if self.positive_rate is None:
-            return
-        if self.threshold != "rate":
+        check_parameters(self, cv=choice("own") | FOLDS)
+        if self.positive_rate is not None and self.threshold != "rate":
             raise ValueError('positive_rate is for threshold="rate"; else it must be None.')
-        check_positive(self, "positive_rate")
-        if self.positive_rate >= 1:
-            raise ValueError(f"positive_rate must lie between 0 and 1, got {self.positive_rate!r}.")
 
     def _folds(self, codes: Rows, together: Codes | None) -> list[Rows]:
         """Return the rows that each fold holds out."""
@@ -262,8 +255,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         +0.006; that of the held-out rows never fell, and so was the more optimistic.
         """
         held_out = hold_out(estimator, X, codes.astype(np.float64), metadata, self.n_jobs, 0, False)
-        found = held_out.predict(folds, len(folds))
-        return np.concatenate([each for each in found if each is not None])  # all folds leave both classes
+        found = [each for each in held_out.predict(folds, len(folds)) if each is not None]  # all leave both classes
+        return np.asarray(Predicted(*map(np.concatenate, zip(*found, strict=True))).tied())
 
     @staticmethod
     def _argument_for_groups(estimator: Any) -> str:

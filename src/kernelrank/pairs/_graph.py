@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from kernelrank._arrays import eigh
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer[Any]]
@@ -84,7 +85,7 @@ def _spectrum(winners: Codes, losers: Codes, strengths: Array, m: int) -> tuple[
     np.add.at(L, (winners, losers), -strengths)
     L += L.T
     np.fill_diagonal(L, -L.sum(axis=1))
-    values, vectors = scipy.linalg.eigh(L, check_finite=False, driver="evd")
+    values, vectors = eigh(L)
     kept = values > m * _EPS * values[-1]
     return values[kept], vectors[:, kept].T
 

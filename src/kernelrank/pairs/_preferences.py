@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._core import Preferences
-from kernelrank._validation import check_weights, encode_queries
+from kernelrank._rules import COUNT
+from kernelrank._validation import as_array, check_weights, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs._violated import ViolatedPairs
 
@@ -54,9 +55,10 @@ class PreferencePairs:
         weight: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> None:
-        edges = _check_edges(pairs, n_rows)
+        COUNT("n_rows", n_rows)
+        edges = check_pairs(pairs, n_rows)
         codes, self.n_queries = encode_queries(qid, n_rows)
-        queries = None if codes is None else _queries_of(edges, codes)
+        queries = None if codes is None else queries_of_pairs(edges, codes)
         self.n_rows = n_rows
         weights = check_weights(weight, len(edges), "weight", of="pairs")
         winners, losers = (np.ascontiguousarray(edges[:, side], dtype=np.int32) for side in (0, 1))
@@ -70,10 +72,11 @@ class PreferencePairs:
         return ViolatedPairs(Preferences(*self._arguments), self.n_rows, self.n_queries, n_threads=1)
 
 
-def _check_edges(pairs: ArrayLike, n_rows: int) -> NDArray[np.integer]:
-    edges = np.asarray(pairs)
+def check_pairs(pairs: ArrayLike, n_rows: int, of: str = "X") -> NDArray[np.integer]:
+    """Return pairs of row numbers below `n_rows`; `of` names for errors what has the rows."""
+    edges = as_array(pairs, "pairs")
     if edges.size == 0:
-        raise NoComparablePairsError("pairs is empty: there is no preference to learn from.")
+        raise NoComparablePairsError("pairs is empty: there is no preference.")
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise ValueError(f"pairs must have shape (n_pairs, 2), [winner, loser] a row, got {edges.shape}.")
     if edges.dtype.kind not in "iu":
@@ -81,7 +84,7 @@ def _check_edges(pairs: ArrayLike, n_rows: int) -> NDArray[np.integer]:
     outside = ((edges < 0) | (edges >= n_rows)).any(axis=1)
     if outside.any():
         k = int(outside.argmax())
-        raise ValueError(f"pairs[{k}] is {edges[k].tolist()}, but X has {n_rows} rows: 0 to {n_rows - 1}.")
+        raise ValueError(f"pairs[{k}] is {edges[k].tolist()}, but {of} has {n_rows} rows: 0 to {n_rows - 1}.")
     with_itself = edges[:, 0] == edges[:, 1]
     if with_itself.any():
         k = int(with_itself.argmax())
@@ -89,7 +92,8 @@ def _check_edges(pairs: ArrayLike, n_rows: int) -> NDArray[np.integer]:
     return edges
 
 
-def _queries_of(edges: NDArray[np.integer], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+def queries_of_pairs(edges: NDArray[np.integer], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the query of each pair, given those of the rows."""
     queries: NDArray[np.int32] = codes[edges[:, 0]]
     others = codes[edges[:, 1]]
     if (queries != others).any():

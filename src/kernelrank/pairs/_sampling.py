@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
+from kernelrank._rules import COUNT, RANDOM_STATE
 from kernelrank._validation import check_vector, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
 
@@ -67,7 +67,8 @@ def sample_pairs(
            [2, 0]])
     """
     y = check_vector(y, "y")
-    check_scalar(k, "k", Integral, min_val=1)
+    COUNT("k", k)
+    RANDOM_STATE("random_state", random_state)
     codes, _ = encode_queries(qid, len(y))
     codes = np.zeros(len(y), np.int32) if codes is None else codes
     order = np.lexsort((y, codes))

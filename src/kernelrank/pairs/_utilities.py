@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._core import Ranking
 from kernelrank._core import ViolatedPairs as CompiledPairs
+from kernelrank._rules import NUMBER, choice
 from kernelrank._threads import resolve_threads
 from kernelrank._validation import check_vector, check_weights, encode_queries
 from kernelrank.pairs._violated import ViolatedPairs
 
 Method = Literal["auto", "tree", "levels", "pairs", "rbtree"]
+
+_METHOD = choice(*get_args(Method))
 
 
 class Violations(NamedTuple):
@@ -95,22 +98,24 @@ class UtilityPairs:
         """Count the violated pairs of every row; see :func:`count_violations`."""
         c, d = np.empty(self.n_rows, self._dtype), np.empty(self.n_rows, self._dtype)
         totals = np.empty(self.n_queries, self._dtype)
-        self._ranking.count(self._check(scores, margin), c, d, totals, margin, str(method), self._n_threads)
+        p = self._check(scores, method, margin)
+        self._ranking.count(p, c, d, totals, float(margin), method, self._n_threads)
         return Violations(c, d, totals.sum().item())
 
     def count_totals(self, scores: ArrayLike, *, method: Method = "auto", margin: float = 1.0) -> NDArray[Any]:
         """Count the violated pairs of every query, in a little more than half the time."""
         totals = np.empty(self.n_queries, self._dtype)
-        self._ranking.count_totals(self._check(scores, margin), totals, margin, str(method), self._n_threads)
+        p = self._check(scores, method, margin)
+        self._ranking.count_totals(p, totals, float(margin), method, self._n_threads)
         return totals
 
     def violated(self) -> ViolatedPairs:
         """Prepare for a loss, with working memory of its own."""
         return ViolatedPairs(CompiledPairs(self._ranking), self.n_rows, self.n_queries, self._n_threads)
 
-    def _check(self, scores: ArrayLike, margin: float) -> NDArray[np.float64]:
-        if np.isnan(margin):
-            raise ValueError("margin must be a number, got nan.")
+    def _check(self, scores: ArrayLike, method: Method, margin: float) -> NDArray[np.float64]:
+        NUMBER("margin", margin)
+        _METHOD("method", method)
         return check_vector(scores, "scores", self.n_rows)
 
 

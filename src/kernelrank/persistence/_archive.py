@@ -117,6 +117,8 @@ class Archive:
             rest = self._zip.getinfo(name).file_size - len(prefix) - len(header)
             if size != rest:
                 raise ValueError(f"an array of shape {shape} and type {dtype} has {size} bytes, but there are {rest}")
+            if max(shape, default=0) > self._size:  # it is empty, but other arrays are made as long as it is
+                raise ValueError(f"an array of shape {shape} is longer than the file")
             array = np.empty(shape, dtype, order="F" if in_fortran_order else "C")
             _fill(array, member)
             return array.astype(dtype.newbyteorder("="), copy=False)

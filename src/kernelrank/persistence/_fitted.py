@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelrank._arrays import without_empty_columns
 from kernelrank.estimators import (
     RLS,
     RLSCV,
@@ -158,11 +159,14 @@ def _check_array(name: str, value: Any, number: type, axes: Sequence[str], lengt
 
 
 def check_kernel(model: Any) -> None:
-    """Raise unless a model can compute its kernel: of one row with its basis."""
+    """Raise unless a model can compute its kernel: of one row with its basis, in little memory."""
     if "basis_" not in _needed(type(model), vars(model)):
         return
+    basis = model.basis_
+    if sp.issparse(basis):  # scikit-learn's kernels take memory for empty columns as well
+        (basis,) = without_empty_columns(basis.tocsr())
     try:
         with np.errstate(all="ignore"):
-            model._evaluate(model.basis_[:1, :])
+            model.kernel_(basis[:1, :], basis)
     except (ArithmeticError, TypeError, ValueError) as reason:
         raise ModelFormatError(f"its kernel {model.kernel_!r} cannot be computed ({reason})") from reason

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import to_host
+from kernelrank._rules import PATH
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
 from kernelrank.persistence._archive import Archive, write_archive
@@ -24,6 +25,7 @@ _REMEDIES = {
     "parameter": "Set it to one of these before saving, such as {owner}.set_params({name}=None).",
     "attribute": "Delete it (del {owner}.{name}), or give it a name that does not end in an underscore.",
     "kernel": 'Fit with a kernel of kernelrank.kernels, or with kernel="precomputed"; or pickle the model.',
+    "basis": "Leave out columns that are empty, or hash features to fewer; or pickle the model.",
     "ranker": "Fit with an estimator of kernelrank, other than RankingClassifier; or pickle the model.",
 }
 
@@ -79,7 +81,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     kind = type(model)
     if kind not in ESTIMATORS:
-        raise TypeError(f"save_model saves models of {', '.join(by_name())}; got a {kind.__name__}.")
+        order = " The order is save_model(model, path)." if isinstance(model, str | os.PathLike) else ""
+        raise TypeError(f"model must be one of {', '.join(by_name())}, got a {kind.__name__}.{order}")
+    PATH("path", path)
     check_is_fitted(model)
     arrays: dict[str, NDArray[Any]] = {}
     document = {
@@ -96,7 +100,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save_model` has written.
 
     Nothing in the file is run: it holds data, and names one of the classes that are known here. Files of
-    strangers are safe to load, and files of older versions can be.
+    strangers are safe to load, and files of older versions can be. The memory it takes is a small multiple of the
+    size of the file: sizes that the file states are checked before anything is allocated.
 
     Parameters
     ----------
@@ -138,6 +143,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     >>> bool(loaded.coef_ == model.coef_)
     True
     """
+    PATH("path", path)
     with open(path, "rb") as handle:
         try:
             return _read(handle)

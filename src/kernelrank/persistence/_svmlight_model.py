@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._rules import COUNT, ESTIMATOR, NONE, PATH, TEXT
 from kernelrank.estimators import RankSVM
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
@@ -42,15 +43,15 @@ _HEADER = (
     "{threshold} # threshold b, each following line is a SV (starting with alpha*y)\n"
 )
 _NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+
+# Features that a header may state, whatever the size of the file, and beyond that for each of its bytes. A linear model
+# has a weight for each of them; the columns of a sparse basis take no memory.
+_FREE_WEIGHTS, _FREE_COLUMNS = 1 << 21, 1 << 24
+_FEATURES_PER_BYTE = 4
+
 _MOST_DIGITS = 8  # of the number of a feature, SVM^light's own limit
 _COUNT = rb"[1-9]\d{0,%d}" % (_MOST_DIGITS - 1)
 _PARAMETERS = {"d": rb"[+-]?\d{1,9}", "g": _NUMBER, "s": _NUMBER, "r": _NUMBER}
-_AFTER_THE_KERNEL = {
-    "highest feature index": _COUNT,
-    "number of training documents": rb"\d+",
-    "number of support vectors": _COUNT,
-    "threshold b": _NUMBER,
-}
 _FEATURE = re.compile(rb"(\d{1,8}):(%b)" % _NUMBER)
 _NO_FEATURE = re.compile(rb"(?:qid|sid):[+-]?\d+|cost:%b" % _NUMBER)
 
@@ -90,6 +91,9 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
     ...     print((Path(folder) / "model").read_text().splitlines()[-1])
     1 2:0.25 #
     """
+    ESTIMATOR("model", model)
+    PATH("path", path)
+    TEXT("version", version)
     check_is_fitted(model)
     if hasattr(model, "thresholds_"):
         raise ValueError(f"A file of SVM^light has no thresholds between classes, which {type(model).__name__} has.")
@@ -148,7 +152,8 @@ def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None 
         The file.
     n_features : int, optional
         Features of the data to predict for. If it is not given, the highest feature index that the file
-        states, which may be greater than that of any weight.
+        states, which may be greater than that of any weight. A file that states more features than its size explains
+        (over 4 per byte, and over 2**21, or 2**24 with a kernel) is read only if so many are given here.
 
     Returns
     -------
@@ -179,33 +184,48 @@ def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None 
     ...     load_svmlight_model(Path(folder) / "model").predict([[5, 4]])
     array([1.])
     """
+    PATH("path", path)
+    (COUNT | NONE)("n_features", n_features)
+    model = read_svmlight_model(path, widest=n_features or 0)
+    if n_features is None:
+        return model
+    is_linear = hasattr(model, "coef_")
+    least = 1 + int(np.max(np.flatnonzero(model.coef_) if is_linear else model.basis_.indices, initial=0))
+    if n_features < least:
+        raise ValueError(f"n_features must be at least {least}, as {os.fspath(path)} asks, got {n_features}.")
+    if is_linear:
+        model.coef_ = np.append(model.coef_[:n_features], np.zeros(max(0, n_features - len(model.coef_))))
+    else:
+        model.basis_.resize((len(model.dual_coef_), n_features))
+    model.n_features_in_ = n_features
+    return model
+
+
+def read_svmlight_model(path: str | os.PathLike[str], *, widest: int = 0) -> RankSVM:
+    """Read a model with the features that its header states: at most `widest`, or in proportion to the file."""
     with open(path, "rb") as handle:
         lines = _Lines(handle)
         try:
-            kernel, coefficients, vectors = _read(lines)
+            kernel, coefficients, basis = _read(lines, widest)
         except ModelFormatError as reason:
             raise ModelFormatError(f"{os.fspath(path)}:{lines.number}: {reason}") from None
-    if n_features is not None:
-        least = 1 + int(np.max(vectors.indices, initial=0))
-        if n_features < least:
-            raise ValueError(f"n_features must be at least {least}, as {os.fspath(path)} asks, got {n_features}.")
-        vectors.resize((vectors.shape[0], n_features))
     model = RankSVM()
-    if isinstance(kernel, Linear):
-        model.coef_ = vectors.toarray()[0]
+    if basis is None:
+        model.coef_, model.n_features_in_ = coefficients, len(coefficients)
     else:
-        model.kernel, model.kernel_, model.dual_coef_, model.basis_ = kernel, kernel, coefficients, vectors
-    model.n_features_in_ = vectors.shape[1]
+        model.kernel, model.kernel_, model.dual_coef_, model.basis_ = kernel, kernel, coefficients, basis
+        model.n_features_in_ = basis.shape[1]
     model._fitted_with_queries = False
     return model
 
 
 class _Lines:
-    """Lines of a file, and the number of the last one read."""
+    """Lines of a file, the number of the last one read, and the size of the file."""
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._handle = handle
         self.number = 0
+        self.n_bytes = os.fstat(handle.fileno()).st_size
 
     def next(self, expected: str) -> bytes:
         """Read a line that must be there."""
@@ -222,13 +242,21 @@ class _Lines:
             yield line
 
 
-def _read(lines: _Lines) -> tuple[Kernel, Vector, Any]:
-    """Return the kernel, coefficients of the support vectors, and these; of a linear model one, the weights."""
+def _read(lines: _Lines, widest: int) -> tuple[Kernel, Vector, Any]:
+    """Return the kernel, coefficients of the support vectors, and these; of a linear model the weights, and None."""
     if not re.fullmatch(rb"SVM-light Version \S+\s*", lines.next("'SVM-light Version ...'")):
         raise ModelFormatError("this is no model of SVM^light or SVM^rank: expected 'SVM-light Version ...'")
     kernel = _read_kernel(lines)
-    header = {meaning: _read_header_line(lines, meaning, value) for meaning, value in _AFTER_THE_KERNEL.items()}
-    n_features, n_vectors = int(header["highest feature index"]), int(header["number of support vectors"]) - 1
+    n_features = int(_read_header_line(lines, "highest feature index", _COUNT))
+    free = _FREE_WEIGHTS if isinstance(kernel, Linear) else _FREE_COLUMNS
+    if n_features > max(widest, free, _FEATURES_PER_BYTE * lines.n_bytes):
+        raise ModelFormatError(
+            f"{n_features} features are out of proportion to a file of {lines.n_bytes} bytes; if they are meant, call"
+            f" load_svmlight_model(..., n_features={n_features})"
+        )
+    _read_header_line(lines, "number of training documents", rb"\d+")
+    n_vectors = int(_read_header_line(lines, "number of support vectors", _COUNT)) - 1
+    _read_header_line(lines, "threshold b", _NUMBER)
     support = (
         _read_vector(lines.next(f"support vector {number} of {n_vectors}"), n_features)
         for number in range(1, n_vectors + 1)
@@ -293,15 +321,15 @@ def _read_vector(line: bytes, n_features: int) -> SupportVector:
     return values[0], np.array(indices[1:], dtype=np.intp) - 1, np.array(values[1:], dtype=np.float64)
 
 
-def _add_up(support: Iterable[SupportVector], n_features: int) -> tuple[Vector, Any]:
-    """Return the weights of a linear model, as the one support vector that they are."""
+def _add_up(support: Iterable[SupportVector], n_features: int) -> tuple[Vector, None]:
+    """Return the weights of a linear model."""
     weights = np.zeros(n_features)
     for coefficient, features, values in support:
         with np.errstate(over="ignore", invalid="ignore"):
             weights[features] += coefficient * values
         if not np.isfinite(weights[features]).all():
             raise ModelFormatError("the weights leave the range of float64")
-    return np.ones(1), sp.csr_matrix(weights[None, :])
+    return weights, None
 
 
 def _collect(support: Iterable[SupportVector], n_features: int) -> tuple[Vector, Any]:

@@ -10,6 +10,7 @@ its kind: ``{"float": "nan"}``, ``{"numpy": "int64", "value": 3}``, ``{"tuple": 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from inspect import signature
 from typing import Any
 
@@ -22,7 +23,11 @@ from kernelrank.kernels import Gaussian, Kernel, Linear, NamedKernel, Polynomial
 from kernelrank.persistence._archive import Archive, is_plain
 
 _DEEPEST = 100  # lists in lists: folds of cross-validation need three; a sum of k kernels is nested k - 1 deep
-_MOST_CHARACTERS = 1 << 24  # of an array of NumPy's strings, which are all as wide as the longest
+
+# What a file may ask for beyond its own size, so that a small one is never a large model. NumPy's strings are all as
+# wide as the longest of them; columns of a sparse matrix take no memory here, but rows to predict for may.
+_FREE_CHARACTERS, _PADDING = 1 << 16, 16
+_FREE_COLUMNS = 1 << 24
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _SCALARS = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -35,6 +40,7 @@ _SPARSE_PARTS = ("data", "indices", "indptr")
 _KERNELS: dict[str, type[Kernel]] = {
     kind.__name__: kind for kind in (Linear, Polynomial, Gaussian, NamedKernel, Precomputed, Sum, Product, Scaled)
 }
+_PARAMETERS = {name: signature(kind).parameters.keys() for name, kind in _KERNELS.items()}
 
 
 def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 0) -> Any:
@@ -82,6 +88,8 @@ def _encode_sparse(matrix: Any, name: str, arrays: dict[str, NDArray[Any]], dept
     used = slice(0, int(matrix.indptr[-1]))
     kind = type(matrix)
     stored = kind((matrix.data[used], matrix.indices[used], matrix.indptr), shape=matrix.shape)
+    if not _is_in_proportion(matrix.shape, stored.data, stored.indices, stored.indptr):
+        raise TypeError(f"a sparse matrix of shape {matrix.shape} with only {len(stored.data)} elements")
     parts = {part: encode(getattr(stored, part), f"{name}/{part}", arrays, depth + 1) for part in _SPARSE_PARTS}
     return {"sparse": kind.__name__, "shape": list(map(int, matrix.shape)), **parts}
 
@@ -97,7 +105,9 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         raise ModelFormatError(f"its values are nested more than {_DEEPEST} deep")
     if isinstance(value, list):
-        return [decode(item, archive, depth + 1) for item in value]
+        for place, item in enumerate(value):  # the document is not needed again, and may hold very many lists
+            value[place] = decode(item, archive, depth + 1)
+        return value
     if not isinstance(value, dict):
         if isinstance(value, float) and not math.isfinite(value):
             raise ModelFormatError("it has a number beyond the range of float64")
@@ -123,11 +133,11 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
 
 
 def _are_short(items: list[Any]) -> bool:
-    """Whether these are strings, and together take little memory as an array."""
-    return (
-        all(isinstance(item, str) for item in items)
-        and len(items) * max(map(len, items), default=0) <= _MOST_CHARACTERS
-    )
+    """Return whether these are strings that take little memory as an array of NumPy's strings."""
+    if not all(isinstance(item, str) for item in items):
+        return False
+    n_characters = len(items) * max(map(len, items), default=0)
+    return n_characters <= max(_FREE_CHARACTERS, _PADDING * (len(items) + sum(map(len, items))))
 
 
 def _decode_scalar(kind: str, item: Any) -> Any:
@@ -150,6 +160,8 @@ def _decode_sparse(kind: str, shape: list[Any], parts: dict[str, Any]) -> Any:
     data, indices, indptr = (parts[part] for part in _SPARSE_PARTS)
     if not (_is_vector(data, "f") and _is_vector(indices, "i") and _is_vector(indptr, "i") and _is_shape(shape)):
         raise ModelFormatError("it has a sparse matrix that does not consist of numbers and their places")
+    if not _is_in_proportion(shape, data, indices, indptr):
+        raise ModelFormatError(f"it has a sparse matrix of shape {tuple(shape)} with only {len(data)} elements")
     n_major, n_minor = shape if kind.startswith("csr") else reversed(shape)
     if (
         len(indptr) != n_major + 1
@@ -170,12 +182,16 @@ def _is_shape(value: list[Any]) -> bool:
     return len(value) == 2 and all(type(length) is int and 0 <= length < 2**63 for length in value)
 
 
+def _is_in_proportion(shape: Sequence[int], *parts: NDArray[Any]) -> bool:
+    """Return whether a matrix has no more rows and columns than its parts have bytes, or few of them."""
+    return max(shape) <= max(_FREE_COLUMNS, sum(part.nbytes for part in parts))
+
+
 def _decode_kernel(kind: str, parameters: dict[str, Any]) -> Kernel:
     """Return a kernel with the parameters that the file gives, and defaults for others."""
     if kind not in _KERNELS:
         raise ModelFormatError(f"it has a kernel {kind!r}, which is not known here")
-    known = signature(_KERNELS[kind]).parameters
-    for unknown in sorted(parameters.keys() - known.keys()):
+    for unknown in sorted(parameters.keys() - _PARAMETERS[kind]):
         raise ModelFormatError(f"the kernel {kind} has no parameter {unknown!r} here")
     try:
         return _KERNELS[kind](**parameters)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank._rules import ESTIMATOR
 
 
 def axes_or_new(ax: Any) -> Any:
@@ -18,6 +21,15 @@ def axes_or_new(ax: Any) -> Any:
     return plt.subplots()[1]
 
 
+def require_attribute(estimator: Any, name: str, owners: str, remedy: str) -> None:
+    """Raise unless an estimator is fitted, and has an attribute that some classes have; else say what to do."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, name):
+        kind = type(estimator).__name__
+        raise TypeError(f"estimator must have {name}, as {owners} have it, but {kind} has none. {remedy}")
+
+
 def last_step(estimator: Any) -> Any:
     """Return the estimator at the end of a pipeline, or the estimator itself."""
+    ESTIMATOR("estimator", estimator)
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator

@@ -6,9 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.plots._axes import axes_or_new, last_step
+from kernelrank.plots._axes import axes_or_new, last_step, require_attribute
 
 
 class ConvergenceDisplay:
@@ -57,7 +56,12 @@ class ConvergenceDisplay:
         display : ConvergenceDisplay
         """
         estimator = last_step(estimator)
-        check_is_fitted(estimator, "history_")
+        require_attribute(
+            estimator,
+            "history_",
+            "RankSVM and OrdinalSVM",
+            "Of a RankSVMCV, plot PathDisplay, or fit RankSVM(alpha=model.alpha_).",
+        )
         return cls(estimator.history_).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:

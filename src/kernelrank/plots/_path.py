@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.plots._axes import axes_or_new, last_step
+from kernelrank.estimators import RLSCV
+from kernelrank.plots._axes import axes_or_new, last_step, require_attribute
 
 
 class PathDisplay:
-    """Concordance on held-out rows against alpha: the mean over folds, and one standard deviation.
+    """Score on held-out rows against alpha: the mean over folds, and one standard deviation.
 
     Use :meth:`from_estimator` to create it.
 
@@ -23,6 +23,8 @@ class PathDisplay:
         A fold without a comparable pair has NaN throughout, and is left out.
     alpha : float
         The one that was chosen.
+    metric : str, default="concordance"
+        What the scores are.
 
     Attributes
     ----------
@@ -41,8 +43,10 @@ class PathDisplay:
     'alpha'
     """
 
-    def __init__(self, alphas: NDArray[np.float64], scores: NDArray[np.float64], alpha: float) -> None:
-        self.alphas, self.scores, self.alpha = alphas, scores, alpha
+    def __init__(
+        self, alphas: NDArray[np.float64], scores: NDArray[np.float64], alpha: float, metric: str = "concordance"
+    ) -> None:
+        self.alphas, self.scores, self.alpha, self.metric = alphas, scores, alpha, metric
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -50,7 +54,7 @@ class PathDisplay:
 
         Parameters
         ----------
-        estimator : fitted RankSVMCV, or a pipeline that ends with one
+        estimator : fitted RankSVMCV, RankRLSCV or RLSCV, or a pipeline that ends with one
         ax : matplotlib Axes, optional
             A new figure by default.
 
@@ -59,8 +63,18 @@ class PathDisplay:
         display : PathDisplay
         """
         estimator = last_step(estimator)
-        check_is_fitted(estimator, "scores_")
-        return cls(estimator.alphas_, estimator.scores_, estimator.alpha_).plot(ax=ax)
+        require_attribute(
+            estimator,
+            "scores_",
+            "RankSVMCV, RankRLSCV and RLSCV",
+            "Fit one of these to see how alpha was chosen; of a RankSVM, plot ConvergenceDisplay.",
+        )
+        scoring = estimator.scoring
+        if scoring is None:
+            metric = "minus squared error" if isinstance(estimator, RLSCV) else "concordance"
+        else:
+            metric = scoring if isinstance(scoring, str) else "score"
+        return cls(estimator.alphas_, estimator.scores_, estimator.alpha_, metric).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw mean and deviation, and mark the alpha that was chosen.
@@ -82,7 +96,7 @@ class PathDisplay:
             self.alphas, mean - deviation, mean + deviation, alpha=0.15, color=line.get_color(), linewidth=0
         )
         ax.axvline(self.alpha, linestyle="--", color="0.5", label=f"chosen: {self.alpha:.3g}")
-        ax.set(xscale="log", xlabel="alpha", ylabel="concordance on held-out rows")
+        ax.set(xscale="log", xlabel="alpha", ylabel=f"{self.metric} on held-out rows")
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -5,14 +5,16 @@ from kernelrank.solvers._conjugate_gradient import ConjugateGradients
 from kernelrank.solvers._greedy import GreedySelection, panel_width
 from kernelrank.solvers._held_out_basis import Basis
 from kernelrank.solvers._hold_out_classes import WithoutTies
+from kernelrank.solvers._kernel_products import make_kernel_products
 from kernelrank.solvers._least_squares import LeastSquares
 from kernelrank.solvers._moments import Moments, MomentsOfRows
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
 from kernelrank.solvers._path import largest_alpha
-from kernelrank.solvers._products import Products, make_products, multiply, restrict
+from kernelrank.solvers._products import Products, make_products, restrict
 from kernelrank.solvers._result import Result
 from kernelrank.solvers._row_space import RowSpace
+from kernelrank.solvers._ties import Predicted, merge_ties
 
 __all__ = [
     "Basis",
@@ -25,6 +27,7 @@ __all__ = [
     "MomentsOfRows",
     "Newton",
     "Oracle",
+    "Predicted",
     "Products",
     "Result",
     "RowSpace",
@@ -32,8 +35,9 @@ __all__ = [
     "SmoothOracle",
     "WithoutTies",
     "largest_alpha",
+    "make_kernel_products",
     "make_products",
-    "multiply",
+    "merge_ties",
     "panel_width",
     "restrict",
 ]

@@ -33,8 +33,8 @@ from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search
 from kernelrank.solvers._model import minimize_model
-from kernelrank.solvers._oracle import Oracle, quiet
-from kernelrank.solvers._result import Log, Report, Result, gap_goal, rounding_of_bounds
+from kernelrank.solvers._oracle import Oracle, quiet, squared_norm
+from kernelrank.solvers._result import Log, Report, Result, gap_goal
 from kernelrank.solvers._simplex_qp import SimplexSolver
 
 Vector = NDArray[np.float64]
@@ -43,7 +43,7 @@ _LINE_TOLERANCE = 1e-3  # of the gap: less is not worth an evaluation
 _MODEL_ACCURACY = 0.01  # of the goal
 _MOST_TRIALS = 20  # steps from zero that lead nowhere
 _MOST_IDLE, _PROGRESS = 30, 1e-6  # iterations in which the gap falls by less than that: float64 is exhausted
-_NEGLIGIBLE = 1e-4  # of the goal
+_NEGLIGIBLE = 1e-4  # rounding, compared with the goal
 
 
 class Bundle:
@@ -77,10 +77,9 @@ class Bundle:
     ) -> None:
         self._oracle, self._positive, self._line_search = oracle, positive, line_search
         self._began = time.perf_counter()
-        self._cuts = Cuts(oracle.n_features, most_cuts)
+        self._cuts = Cuts(oracle, most_cuts)
         self._solve = SimplexSolver()
         self._step = 1.0  # the last step taken
-        self._row_norm: float | None = None  # once it is needed
         self._before: Iterate | None = None  # the solution for the last alpha but one
         with quiet():
             self._best = evaluate(oracle, np.zeros(oracle.n_features))
@@ -118,7 +117,7 @@ class Bundle:
             If the features are too large, or alpha too small, for float64.
         """
         with quiet():
-            return self._minimize(alpha, tol, max_iter, report)
+            return self._minimize(float(alpha), float(tol), max_iter, report)
 
     def _minimize(self, alpha: float, tol: float, max_iter: int, report: Report | None) -> Result:
         oracle, cuts, log = self._oracle, self._cuts, Log(self._oracle, self._began, report)
@@ -128,7 +127,7 @@ class Bundle:
             self._best = evaluate(oracle, np.zeros(oracle.n_features))
             self._plane = self._best.risk
         self._extrapolate(alpha)
-        lower, gap, idle = 0.0, np.inf, 0
+        lower, rounding, gap, idle = 0.0, 0.0, np.inf, 0
         for iteration in range(max_iter):
             # After another alpha the planes at hand may do; a new one costs a product.
             if self._plane is not None and (iteration > 0 or cuts.size == 1):
@@ -138,36 +137,33 @@ class Bundle:
             goal = gap_goal(tol, objective, self._value_at_zero)
             model = minimize_model(cuts, alpha, _MODEL_ACCURACY * goal, self._solve, positive=self._positive)
             cuts.use(model.u)
-            gap_before, lower = gap, min(max(lower, model.value), objective)  # beyond the objective it is rounding
-            gap = objective - lower
+            if model.value > lower:
+                lower, rounding = model.value, model.rounding
+            lower = min(lower, objective)  # beyond the objective it is rounding
+            gap_before, gap = gap, objective - lower
             idle = idle + 1 if gap > (1 - _PROGRESS) * gap_before else 0
             # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take. Of a
             # risk with a kink at zero, rounding may keep the model from saying that there is none.
             settled = self._best.w.any() or not model.w.any() or iteration >= _MOST_TRIALS
-            # The objective is rounded as well: where that alone is beyond the goal, no lower bound will help.
-            rounding = self._rounding(alpha, model.w, goal) if gap <= goal and settled else 0.0
-            converged = bool(settled) and gap + rounding <= goal
-            if converged or rounding > goal or iteration == max_iter - 1 or idle == _MOST_IDLE:
+            done = gap - rounding <= goal and bool(settled)
+            hidden = self._hidden_rounding(alpha, model.w, goal) if done else 0.0
+            converged = done and gap + hidden <= goal
+            # What float64 cannot tell, further planes will not.
+            exhausted = not converged and ((done and max(gap, hidden) > goal) or idle == _MOST_IDLE)
+            if converged or exhausted or iteration == max_iter - 1:
                 break
             log.add(objective, lower, goal)
             if self._plane is None:
                 self._advance(model.w, alpha, gap)
-        rounding = self._rounding(alpha, model.w, goal)
-        lower = max(lower - rounding, 0.0)
+        lower = max(lower - self._hidden_rounding(alpha, model.w, goal), 0.0)
         log.add(objective, lower, goal)
-        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history(), rounding)
+        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history(), exhausted)
 
-    def _rounding(self, alpha: float, w: Vector, goal: float) -> float:
-        """Bound what rounding of products with X may add to the gap, if that is worth a product."""
-        oracle = self._oracle
-        # No row can be far larger than this without a slope that shows it.
-        guess = float(np.sqrt(oracle.n_rows * np.diagonal(self._cuts.gram).max()))
-        norms = float(np.linalg.norm(self._best.w) + np.linalg.norm(w))
-        if rounding_of_bounds(guess, alpha, norms) <= _NEGLIGIBLE * goal:
-            return 0.0
-        if self._row_norm is None:
-            self._row_norm = oracle.row_norm()
-        return rounding_of_bounds(self._row_norm, alpha, norms)
+    def _hidden_rounding(self, alpha: float, w: Vector, goal: float) -> float:
+        """Bound what rounding of products with X may hide of the gap, where that is not negligible."""
+        norms = (squared_norm(self._oracle, self._best.w)) ** 0.5 + squared_norm(self._oracle, w) ** 0.5
+        slope = float(np.diagonal(self._cuts.gram).max()) ** 0.5
+        return self._oracle.rounding_of_bounds(alpha, norms, slope, _NEGLIGIBLE * goal)
 
     def _extrapolate(self, alpha: float) -> None:
         """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
@@ -187,7 +183,7 @@ class Bundle:
         oracle, best, scores = self._oracle, self._best, self._oracle.scores(w)
         if not self._line_search:
             self._plane = oracle.risk(scores)
-            reached = Iterate(w, scores, self._plane)
+            reached = Iterate(w, scores, self._plane, squared_norm(oracle, w))
             if reached.objective(alpha) < best.objective(alpha):
                 self._best = reached
             return

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot, norm
 from kernelrank.losses import PairwiseSquares
 from kernelrank.solvers._products import Products
 
@@ -42,7 +43,7 @@ class ConjugateGradients:
     def __init__(self, products: Products, loss: PairwiseSquares, *, preconditioned: bool = True) -> None:
         self._products, self._loss = products, loss
         self._right = [products.backward(column) for column in loss.pulls.T]
-        self._diagonal = self._approximate_diagonal() if preconditioned else None
+        self._diagonal = products.diagonal(loss.diagonal()) if preconditioned else None
 
     def solve(self, alpha: float, *, tol: float, max_iter: int) -> Approximation:
         """Solve for each output until the residual, relative to the right-hand side, is at most `tol`."""
@@ -50,29 +51,23 @@ class ConjugateGradients:
         weights, steps, residuals = zip(*found, strict=True)
         return Approximation(np.stack(weights, axis=1), max(steps), max(residuals))
 
-    def _approximate_diagonal(self) -> Array:
-        """Diagonal of X'LX, as if every row were compared with the mean row."""
-        d = self._loss.diagonal()
-        mean = self._products.backward(d) / d.sum()
-        return np.asarray(np.maximum(self._products.squares(d) - d.sum() * mean**2, 0.0))
-
     def _solve(self, right: Array, alpha: float, tol: float, max_iter: int) -> tuple[Array, int, float]:
-        w, residual, size = np.zeros_like(right), right.copy(), float(np.linalg.norm(right))
+        w, residual, size = np.zeros_like(right), right.copy(), norm(right)
         if size == 0:
             return w, 0, 0.0
         if not np.isfinite(size):
             raise np.linalg.LinAlgError("The right-hand side overflows.")
         inverse = 1.0 if self._diagonal is None else 1.0 / (self._diagonal + alpha)
         direction = inverse * residual
-        rz = float(residual @ direction)
+        rz = dot(residual, direction)
         for step in range(max_iter):
-            if float(np.linalg.norm(residual)) <= tol * size:
-                return w, step, float(np.linalg.norm(residual)) / size
+            if norm(residual) <= tol * size:
+                return w, step, norm(residual) / size
             image = self._products.backward(self._loss.multiply(self._products.forward(direction))) + alpha * direction
-            length = rz / float(direction @ image)
+            length = rz / dot(direction, image)
             w += length * direction
             residual -= length * image
             z = inverse * residual
-            rz_before, rz = rz, float(residual @ z)
+            rz_before, rz = rz, dot(residual, z)
             direction = z + (rz / rz_before) * direction
-        return w, max_iter, float(np.linalg.norm(residual)) / size
+        return w, max_iter, norm(residual) / size

@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot, multiply, multiply_transposed
+from kernelrank.solvers._oracle import Oracle, squared_norm
+
 Vector = NDArray[np.float64]
 
 _IDLE = 5  # programs without it, after which a plane may go
@@ -34,14 +37,15 @@ class Cuts:
 
     Parameters
     ----------
-    n_features : int
+    oracle : Oracle
+        Its vectors, and their inner product.
     most : int
         At least 3. Memory is ``8 * most * n_features`` bytes in the end, taken as needed.
     """
 
-    def __init__(self, n_features: int, most: int) -> None:
-        self._most = most
-        self._a = np.zeros((min(8, most), n_features))
+    def __init__(self, oracle: Oracle, most: int) -> None:
+        self._oracle, self._most = oracle, most
+        self._a = np.zeros((min(8, most), oracle.n_features))
         self._b = np.zeros(min(8, most))
         self._gram = np.zeros((min(8, most), min(8, most)))
         self.size = 1
@@ -64,6 +68,11 @@ class Cuts:
         """Slopes of the planes, one per row."""
         return self._a[: self.size]
 
+    @property
+    def euclidean(self) -> bool:
+        """Whether inner products are sums over features."""
+        return self._oracle.euclidean
+
     def gram_of(self, features: NDArray[np.bool_]) -> Vector:
         """Inner products of the slopes over some of the features.
 
@@ -75,16 +84,25 @@ class Cuts:
             changed = np.flatnonzero(features != part.features)
             if 2 * len(changed) < np.count_nonzero(features):
                 slopes = self._a[: self.size, changed]
-                gram = part.gram + (slopes * np.where(features[changed], 1.0, -1.0)) @ slopes.T
+                signed = slopes * np.where(features[changed], 1.0, -1.0)
+                gram = part.gram + multiply(signed, slopes.T, n_threads=1)
                 self._part = _PartOfGram(features, gram, part.updates + 1)
-                return gram
+                return self._part.gram
         slopes = self._a[: self.size, features]
-        self._part = _PartOfGram(features, slopes @ slopes.T, 0)
+        self._part = _PartOfGram(features, np.asarray(multiply(slopes, slopes.T, n_threads=1)), 0)
         return self._part.gram
 
     def combine(self, u: Vector) -> Vector:
         """Sum of u[k] * a[k]."""
-        return u @ self._a[: self.size]
+        return multiply_transposed(self._a[: self.size], u)
+
+    def squared_norm(self, slope: Vector) -> float:
+        """Return ``||slope||^2``."""
+        return squared_norm(self._oracle, slope)
+
+    def rounding(self, slope: Vector) -> float:
+        """Bound the error of ``||slope||^2`` that is due to rounded features."""
+        return self._oracle.inner_rounding(slope)
 
     def use(self, u: Vector) -> None:
         """Note how much each plane was used by a program."""
@@ -103,12 +121,11 @@ class Cuts:
         k = self.size
         self._a[k], self._b[k] = a, b
         self.size += 1
-        self._gram[k, : self.size] = self._gram[: self.size, k] = self._a[: self.size] @ a
+        self._gram[k, : self.size] = self._gram[: self.size, k] = self._oracle.inner(self._a[: self.size], a)
         self.u, self._idle = np.append(self.u, 0.0), np.append(self._idle, 0)
         if self._part is not None:
-            row = self._a[: self.size] @ (a * self._part.features)
-            gram = np.block([[self._part.gram, row[:k, None]], [row[None, :]]])
-            self._part = self._part._replace(gram=gram)
+            row = np.asarray(multiply(self._a[: self.size], a * self._part.features, n_threads=1))
+            self._part = self._part._replace(gram=np.block([[self._part.gram, row[:k, None]], [row[None, :]]]))
 
     def _grow(self) -> None:
         size = min(2 * len(self._b), self._most)
@@ -124,13 +141,16 @@ class Cuts:
             order = np.argsort(-u[1:], kind="stable") + 1
             merged = order[self._most // 2 - 1 :]
             weight = u[merged] / u[merged].sum()
-            self._a[merged[0]], self._b[merged[0]] = weight @ self._a[merged], weight @ self._b[merged]
+            self._a[merged[0]] = multiply_transposed(self._a[merged], weight)
+            self._b[merged[0]] = dot(weight, self._b[merged])
             u[merged[0]] = u[merged].sum()
             kept[merged[1:]] = False
             kept[merged[0]] = True
             self._idle[merged[0]] = 0
             slopes = self._a[: self.size]
-            self._gram[merged[0], : self.size] = self._gram[: self.size, merged[0]] = slopes @ slopes[merged[0]]
+            self._gram[merged[0], : self.size] = self._gram[: self.size, merged[0]] = self._oracle.inner(
+                slopes, slopes[merged[0]]
+            )
         self._keep(np.flatnonzero(kept))
 
     def _used(self) -> NDArray[np.bool_]:

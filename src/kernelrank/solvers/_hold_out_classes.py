@@ -17,7 +17,7 @@ two held-out rows S, but of predictions that know the rows' classes. The sums ov
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -27,14 +27,11 @@ from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs import PairLaplacian, members
 from kernelrank.solvers._held_out_basis import Basis, HeldOutBasis
 from kernelrank.solvers._hold_out import OneRanking
-from kernelrank.solvers._pair_equations import PairEquations
+from kernelrank.solvers._pair_equations import PairEquations, equal_if_tied
 from kernelrank.solvers._ridge import decompose_completely, decompose_kernel
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)
-_WORST = 1e6
 
 
 @dataclass(frozen=True)
@@ -52,22 +49,31 @@ class PairOfClasses:
 
     def pairs(self, pairs: Rows, alpha: float) -> Array:
         """Predict both rows of each pair; shape (n_pairs, 2)."""
-        errors = _errors(self.ranking.equations_of_pairs(pairs, alpha))
-        return np.asarray(self.ranking.y[:, 0][pairs] - np.stack(errors, axis=1))
+        equations, (first, second) = self.ranking.equations_of_pairs(pairs, alpha), self.ranking.y[:, 0][pairs.T]
+        return np.stack(self._predict(equations, first, second, alpha), axis=1)
 
     def blocks(self, rows: Rows, columns: Rows, alpha: float) -> Iterator[tuple[Rows, Array, Array]]:
         """Yield some of the rows, which are of the first class, and predictions for them and all columns."""
         y = self.ranking.y[:, 0]
         for some, equations in self.ranking.blocks_of_pairs(rows, columns, alpha):
-            first, second = _errors(equations)
-            yield some, y[some, None] - first, y[columns] - second
+            yield some, *self._predict(equations, y[some, None], y[columns], alpha)
 
+    def _predict(self, equations: PairEquations, y_first: Array, y_second: Array, alpha: float) -> tuple[Array, Array]:
+        """Predict both rows of each pair, without knowing their classes; ties have the same value (``_ties.py``).
 
-def _errors(equations: PairEquations) -> tuple[Array, Array]:
-    """Return the errors of both rows of each pair, by predictions that do not know their classes."""
-    first, second = (errors[0] for errors in equations.solve())
-    due = equations.products - equations.r_first * first - equations.r_second * second
-    return first + due[1], second + due[2]
+        What is known about a class is lost: ``z'Wy - r_S'e_S`` of the output z, with residuals r of that output.
+        """
+        first, second = (errors[0] for errors in equations.solve())
+        due = equations.products - equations.r_first * first - equations.r_second * second
+        # The difference of the predictions has the errors of e, times these; those of r, times e; and of z'Wy.
+        by_first = equations.r_first[1] - equations.r_first[2] - 1.0
+        by_second = equations.r_second[1] - equations.r_second[2] + 1.0
+        b = self.ranking.tolerances(alpha)
+        lengths = np.linalg.norm(self.ranking.residuals(alpha)[:, 1:], axis=0)
+        noise = b[0] * (equations.amplify(by_first, by_second) + lengths.sum())
+        noise = noise + b[1:].sum() * (equations.s_first * abs(first) + equations.s_second * abs(second))
+        noise = np.minimum(noise, self.ranking.limits[0])
+        return equal_if_tied(y_first - first - due[1], y_second - second - due[2], noise)
 
 
 class WithoutTies:
@@ -122,9 +128,12 @@ class WithoutTies:
         found = np.full((len(self._y), len(self._y)), np.nan)
         for c in range(self.n_classes):
             for d in self._others(c):
-                for rows, first, second, _ in self._blocks(c, d, alpha):
-                    found[np.ix_(rows, self._rows[d])] = first
-                    found[np.ix_(self._rows[d], rows)] = second.T
+                for rows, first, second in self._blocks(c, d, alpha):
+                    here, there = np.ix_(rows, self._rows[d]), np.ix_(self._rows[d], rows)
+                    # A pair of one class is there twice: its predictions are those of its lower row, or ties differ.
+                    mine = (rows[:, None] < self._rows[d]) | (c != d)
+                    found[here] = np.where(mine, first, found[here])
+                    found[there] = np.where(mine.T, second.T, found[there])
         return found
 
     def order(self, alpha: float) -> NDArray[np.int8]:
@@ -135,9 +144,8 @@ class WithoutTies:
         found = np.zeros((len(self._y), len(self._y)), np.int8)
         for c in range(self.n_classes):
             for d in self._others(c):
-                for rows, first, second, rounding in self._blocks(c, d, alpha):
-                    first -= second
-                    signs = (first > rounding).astype(np.int8) - (first < -rounding)  # 0 for a row and itself: NaN
+                for rows, first, second in self._blocks(c, d, alpha):
+                    signs = (first > second).astype(np.int8) - (first < second)  # 0 for a row and itself: NaN
                     found[np.ix_(rows, self._rows[d])], found[np.ix_(self._rows[d], rows)] = signs, -signs.T
         return found
 
@@ -146,15 +154,9 @@ class WithoutTies:
         lefts = {d: self._left(c, d) for d in range(c, self.n_classes)}
         return [d for d, left in lefts.items() if left.min() >= 0 and np.count_nonzero(left) >= 2]
 
-    def _blocks(self, c: int, d: int, alpha: float) -> Iterator[tuple[Rows, Array, Array, float]]:
-        """Yield some rows of one class, predictions for them and all of the other, and what is rounding of those."""
-        pair = self._decompose(c, d)
-        largest = float(np.max(pair.ranking.spectrum.values, initial=0.0))
-        # Rounding grows as the condition of the equations, that of equal rows as well.
-        scale = _ROUNDING * np.sqrt(len(self._y)) * np.abs(self._y - self._y.mean()).max()
-        rounding = float(scale * min(1.0 + largest / alpha, _WORST))
-        for rows, first, second in pair.blocks(self._rows[c], self._rows[d], alpha):
-            yield rows, first, second, rounding
+    def _blocks(self, c: int, d: int, alpha: float) -> Iterator[tuple[Rows, Array, Array]]:
+        """Yield some rows of one class, and predictions for them and all of the other."""
+        return self._decompose(c, d).blocks(self._rows[c], self._rows[d], alpha)
 
     def concordances(self, alphas: Array) -> Array:
         """Share of the pairs of different utilities that are in the right order when held out, for each alpha."""
@@ -163,10 +165,8 @@ class WithoutTies:
             for d in range(c + 1, self.n_classes):
                 total += self._sizes[c] * self._sizes[d]
                 for k, alpha in enumerate(alphas):
-                    for _, first, second, rounding in self._blocks(c, d, float(alpha)):
-                        second -= first
-                        right[k] += np.count_nonzero(second > rounding)
-                        right[k] += np.count_nonzero(np.abs(second) <= rounding) / 2
+                    for _, first, second in self._blocks(c, d, float(alpha)):
+                        right[k] += np.count_nonzero(second > first) + np.count_nonzero(second == first) / 2
         return right / total
 
     def _decompose(self, c: int, d: int) -> PairOfClasses:
@@ -194,7 +194,7 @@ class WithoutTies:
         back = np.vstack(
             [scale * vectors[:n], scipy.linalg.solve_triangular(factor, vectors[n:], lower=True, trans="T")]
         )
-        spectrum = type(spectrum)(spectrum.values, self._laplacian.lift(back), spectrum.right)
+        spectrum = replace(spectrum, vectors=self._laplacian.lift(back))
         outputs = np.column_stack([self._y, known[c][self.classes], known[d][self.classes]])
         basis = None if self._features is None else HeldOutBasis(self._features[1], spectrum, len(outputs))
         found = PairOfClasses(OneRanking(spectrum, True, outputs, averaged=False, basis=basis))

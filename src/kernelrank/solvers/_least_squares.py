@@ -10,13 +10,14 @@ regression (``_ridge.py``); the kernel matrix K gives ``M = root * P K P' * root
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from kernelrank._arrays import Array, GroupSums, is_foreign, like, take, to_host
+from kernelrank._arrays import Array, GroupSums, is_foreign, like, matmul, take, to_host
 from kernelrank.losses import PairwiseSquares
 from kernelrank.pairs import GraphLaplacian, PairLaplacian, scale_both
 from kernelrank.solvers._held_out_basis import Basis, HeldOutBasis
@@ -28,10 +29,12 @@ from kernelrank.solvers._ridge import (
     Spectrum,
     decompose_features,
     decompose_kernel,
+    largest,
     solve_features,
     solve_kernel,
     trace,
 )
+from kernelrank.solvers._ties import Predicted
 
 Rows = NDArray[np.intp]
 
@@ -148,7 +151,7 @@ class LeastSquares:
     def one_ranking(self) -> OneRanking:
         """Hold-outs of rows that are all compared with each other, and weigh the same."""
         whole = self.spectrum
-        spectrum = Spectrum(whole.values, self._laplacian.lift(whole.vectors), whole.right)
+        spectrum = replace(whole, vectors=self._laplacian.lift(whole.vectors))
         # As many threads as BLAS takes for the products.
         return OneRanking(spectrum, whole.complete, self._y, n_jobs=-1, basis=self._held_out_basis)
 
@@ -168,12 +171,17 @@ class LeastSquares:
     def held_out_queries(self) -> HeldOutQueries:
         """Hold-outs of queries, or of parts of them."""
         assert not isinstance(self._laplacian, GraphLaplacian)
+        images = self._images()
+        images *= like(np.asarray(to_host(self.spectrum.values) > 0.0, dtype=np.float64), images)
         return HeldOutQueries(
             self.spectrum,
             self._u,
+            self._root,
+            np.abs(self._loss.targets).max(axis=0) if self._loss.size is None else self._loss.size,
             self._laplacian.queries,
             self._queries,
-            self._images(),
+            images,
+            self._errors_of_images(),
             self._held_out_basis,
             self._whole_rows() if self._held_out_basis is not None else None,
         )
@@ -190,11 +198,11 @@ class LeastSquares:
         """Kernel of each row and the contrasts, times the eigenvectors."""
         vectors = self.spectrum.vectors
         if self._rows is not None:
-            return self._whole_rows() @ (self._features.T @ vectors)
+            return matmul(self._whole_rows(), matmul(self._features.T, vectors))
         assert self._matrix is not None
         assert not isinstance(self._laplacian, GraphLaplacian)
         if not self._laplacian.tells_differences:
-            return (self._column * self._laplacian.project(self._matrix)).T @ vectors
+            return matmul((self._column * self._laplacian.project(self._matrix)).T, vectors)
         # Of contrasts the eigenvectors are known; what is missing is the mean row of each query.
         means = GroupSums(self._queries, 1.0 / np.bincount(self._queries)[self._queries])
         levels = (self._column * self._laplacian.project(means(self._matrix).T)).T @ vectors
@@ -204,9 +212,23 @@ class LeastSquares:
         images += take(levels, self._queries)
         return images
 
+    def _errors_of_images(self) -> Array:
+        """Return sizes of the rounding errors of each row of the images."""
+        if self._rows is not None:
+            rows = self._whole_rows()
+            norms = array_namespace(rows).linalg.vector_norm(rows, axis=1)
+            return _EPS * largest(self.spectrum.values) ** 0.5 * norms
+        # Errors of the matrix of the contrasts, in units of the rows: without their weights, the least of a query.
+        assert not isinstance(self._laplacian, GraphLaplacian)
+        root = np.full(int(self._queries.max()) + 1, np.inf)
+        np.minimum.at(root, self._laplacian.queries, self._root)
+        root[np.isinf(root)] = np.max(self._root)
+        error = max(self.spectrum.error, _EPS * largest(self.spectrum.values))
+        return self._like(error / root[self._queries])
+
     def predict_without(
         self, held_out: Rows, queries: NDArray[np.integer], alpha: float, rest: Rows, left: PairwiseSquares | None
-    ) -> Array:
+    ) -> Predicted:
         """Predict rows that are held out, at the alpha of the refit.
 
         Parameters
@@ -235,7 +257,7 @@ class LeastSquares:
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Z'Z and Z'u, averages over pairs; for features only."""
-        return to_host(self._features.T @ self._features), to_host(self._features.T @ self._u)
+        return to_host(matmul(self._features.T, self._features)), to_host(self._features.T @ self._u)
 
     def mean_row(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of the rows; for features only."""
@@ -252,15 +274,15 @@ class LeastSquares:
         """Return M, and up to where its eigenvalues may be rounding: of M, and of the matrix it is made from."""
         if self._rows is not None:
             Z = self._like(root)[:, None] * self._laplacian.project(self._rows)
-            M = Z @ Z.T
-            largest = trace(M)
+            M = matmul(Z, Z.T)
+            size = trace(M)
         else:
             assert self._matrix is not None
             assert not isinstance(self._laplacian, GraphLaplacian)
             M = self._laplacian.project_both(self._matrix)
             scale_both(M, root)
-            largest = float(np.max(root)) ** 2 * trace(self._matrix)
-        return M, _EPS * largest
+            size = float(np.max(root)) ** 2 * trace(self._matrix)
+        return M, _EPS * size
 
     def _weights(self, dual: Array) -> Array:
         if self._rows is not None:

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.losses import Risk
-from kernelrank.solvers._oracle import Oracle
+from kernelrank.solvers._oracle import Oracle, squared_norm
 
 Vector = NDArray[np.float64]
 
@@ -32,15 +33,16 @@ _EMPTY = np.empty(0)
 
 @dataclass(frozen=True)
 class Iterate:
-    """A solution, its scores X w, and its risk."""
+    """A solution, its scores X w, its risk, and its squared norm."""
 
     w: Vector
     scores: Vector
     risk: Risk
+    square: float
 
     def objective(self, alpha: float) -> float:
         """Return R(w) + alpha ||w||^2."""
-        return self.risk.value + alpha * float(self.w @ self.w)
+        return self.risk.value + alpha * self.square
 
     def without_g(self) -> Iterate:
         """Let go of the plane's g, which takes as much memory as the scores."""
@@ -50,7 +52,7 @@ class Iterate:
 def evaluate(oracle: Oracle, w: Vector) -> Iterate:
     """Compute scores and risk of a solution; the scores of zero need no product."""
     scores = oracle.scores(w) if w.any() else np.zeros(oracle.n_rows)
-    return Iterate(w, scores, oracle.risk(scores))
+    return Iterate(w, scores, oracle.risk(scores), squared_norm(oracle, w))
 
 
 class Point(NamedTuple):
@@ -85,8 +87,7 @@ class Ray:
         self, oracle: Oracle, alpha: float, start: Iterate, delta: Vector, q: Vector, slope: float | None = None
     ) -> None:
         self._oracle, self._alpha, self._start, self._delta, self._q = oracle, alpha, start.without_g(), delta, q
-        w = start.w
-        self._ww, self._wd, self._dd = float(w @ w), float(w @ delta), float(delta @ delta)
+        self._wd, self._dd = float(oracle.inner(start.w, delta)), squared_norm(oracle, delta)
         self.origin = (
             self._point(0.0, start.risk) if slope is None else Point(0.0, start.objective(alpha), slope, start.risk)
         )
@@ -99,7 +100,8 @@ class Ray:
         """Return the solution at a point."""
         if point.t == 0:
             return replace(self._start, risk=point.risk)
-        return Iterate(self._start.w + point.t * self._delta, self._scores(point.t), point.risk)
+        w = self._start.w + point.t * self._delta
+        return Iterate(w, self._scores(point.t), point.risk, squared_norm(self._oracle, w))
 
     def _scores(self, t: float) -> Vector:
         scores = self._q * t
@@ -107,8 +109,8 @@ class Ray:
         return scores
 
     def _point(self, t: float, risk: Risk) -> Point:
-        value = risk.value + self._alpha * (self._ww + 2 * t * self._wd + t * t * self._dd)
-        slope = float(risk.g @ self._q) + 2 * self._alpha * (self._wd + t * self._dd)
+        value = risk.value + self._alpha * (self._start.square + 2 * t * self._wd + t * t * self._dd)
+        slope = dot(risk.g, self._q) + 2 * self._alpha * (self._wd + t * self._dd)
         return Point(t, value, slope, risk)
 
 
@@ -162,7 +164,10 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     evaluated last, so that second derivatives are at hand there. If float64 finds none that
     is lower, it is the origin.
     """
-    origin, point = ray.origin, ray.at(1.0)
+    origin = ray.origin
+    if not origin.slope < 0:  # the step is nothing but rounding
+        return ray.at(0.0)
+    point = ray.at(1.0)
     low, low_slope = 0.0, origin.slope
     high, high_slope = np.inf, np.inf
     for _ in range(_MOST_SMOOTH_EVALUATIONS):

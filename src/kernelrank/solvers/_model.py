@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.solvers._active_set import refine
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._oracle import finite
@@ -33,10 +34,11 @@ _STEP_ACCURACY = 0.1  # of the accuracy asked for
 
 
 class ModelSolution(NamedTuple):
-    """A point of the simplex, its dual value, and the w that belongs to it."""
+    """A point of the simplex, a lower bound of its dual value, how much of that is rounding, and the w of the point."""
 
     u: Vector
     value: float
+    rounding: float
     w: Vector
 
 
@@ -46,7 +48,8 @@ def minimize_model(
     """Maximise D to within `accuracy`, if the small programs can be solved as well as that."""
     if not positive:
         H = finite(cuts.gram / (2 * alpha))
-        if np.finfo(np.float64).eps * np.diagonal(H).max() > accuracy:  # its digits do not suffice, those of A may
+        if cuts.euclidean and np.finfo(np.float64).eps * np.diagonal(H).max() > accuracy:
+            # Its digits do not suffice, those of A may.
             root = float(np.sqrt(2 * alpha))
             u, z = refine(cuts.slopes.T / root, cuts.offsets, cuts.u, accuracy)
             return _evaluate(cuts, alpha, u, positive)._replace(w=z / -root)
@@ -72,11 +75,11 @@ def _ascend(cuts: Cuts, alpha: float, start: Vector, slope_of_u: Vector, end: Ve
     The slope of D falls along the way, and is linear from one feature that changes its sign to the next.
     """
     slope_of_direction = cuts.combine(end) - slope_of_u
-    gain = float(cuts.offsets @ (end - start))
+    gain = dot(cuts.offsets, end - start)
 
     def derivative(t: float) -> float:
         positive = np.maximum(-(slope_of_u + t * slope_of_direction), 0.0)
-        return gain + float(positive @ slope_of_direction) / (2 * alpha)
+        return gain + dot(positive, slope_of_direction) / (2 * alpha)
 
     low, high, t = 0.0, 1.0, 1.0
     at_low, at_high = derivative(low), derivative(high)
@@ -105,4 +108,6 @@ def _at(cuts: Cuts, alpha: float, u: Vector, slope: Vector, positive: bool) -> M
     """Evaluate D at u, from ``A u``."""
     if positive:
         slope = np.minimum(slope, 0.0)
-    return ModelSolution(u, float(cuts.offsets @ u - slope @ slope / (4 * alpha)), slope / (-2 * alpha))
+    square, rounding = cuts.squared_norm(slope), cuts.rounding(slope)
+    value = dot(cuts.offsets, u) - (square + rounding) / (4 * alpha)
+    return ModelSolution(u, value, rounding / (4 * alpha), slope / (-2 * alpha))

@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search_smooth
-from kernelrank.solvers._oracle import SmoothOracle, quiet
-from kernelrank.solvers._result import Log, Report, Result, gap_goal, rounding_of_bounds
+from kernelrank.solvers._oracle import SmoothOracle, quiet, squared_norm
+from kernelrank.solvers._result import Log, Report, Result, gap_goal
 
 Vector = NDArray[np.float64]
 
@@ -70,9 +70,8 @@ class Newton:
             self._move_to(evaluate(oracle, np.zeros(oracle.n_features)))
             self._value_at_zero = self._at.risk.value
             # What tolerances are relative to; it does not depend on alpha.
-            self._first_norm = _norm(self._reduced(self._slope))
-            self._preconditioner = _Preconditioner(oracle.diagonal())
-            self._row_norm = oracle.row_norm()
+            self._first_norm = self._norm(self._reduced(self._slope))
+            self._preconditioner = _Preconditioner(oracle)
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 self._move_to(evaluate(oracle, w))
@@ -106,7 +105,7 @@ class Newton:
             If the features are too large, or alpha too small, for float64.
         """
         with quiet():
-            return self._minimize(alpha, tol, max_iter, report)
+            return self._minimize(float(alpha), float(tol), max_iter, report)
 
     def _minimize(self, alpha: float, tol: float, max_iter: int, report: Report | None) -> Result:
         log = Log(self._oracle, self._began, report)
@@ -116,15 +115,14 @@ class Newton:
         lower, idle, converged = 0.0, 0, False
         for iteration in range(max_iter):
             objective, gradient = self._at.objective(alpha), self._slope + 2 * alpha * self._at.w
-            norm = _norm(self._reduced(gradient))
-            # At zero scores are exact, and a gradient of zero is one of no row.
-            exact = norm == 0 and not self._at.w.any()
-            rounding = 0.0 if exact else 2 * self._oracle.rounding + self._rounding(alpha, objective)
+            norm = self._norm(self._reduced(gradient))
+            rounding = 2 * self._oracle.rounding + self._hidden_rounding(alpha, objective)
             shortfall = self._shortfall(gradient, alpha) + rounding
             lower = min(max(lower, objective - shortfall), objective)  # beyond the objective it is rounding
             goal = gap_goal(tol, objective, self._value_at_zero)
             log.add(objective, lower, goal)
             # At zero tol may be met, but nothing is ordered: one step at least, unless there is none to take.
+            # The objective is rounded as well.
             small = norm <= tol * self._first_norm and max(objective - lower, rounding) <= goal
             converged = small and bool(self._at.w.any() or norm == 0)
             if converged or iteration == max_iter - 1 or idle == _MOST_IDLE:
@@ -134,7 +132,8 @@ class Newton:
             final = min(tol * self._first_norm, 2 * float(np.sqrt(alpha * goal)))
             self._step(gradient, alpha, max(coarse, _FINAL_ERROR * final))
             idle = idle + 1 if self._at.objective(alpha) >= objective else 0
-        return Result(self._at.w, self._at.scores, objective, lower, converged, log.history(), rounding)
+        exhausted = not converged and (idle == _MOST_IDLE or rounding > goal)
+        return Result(self._at.w, self._at.scores, objective, lower, converged, log.history(), exhausted)
 
     def _extrapolate(self, alpha: float) -> None:
         """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
@@ -144,7 +143,7 @@ class Newton:
             return
         delta = at.w - before.w
         longest = longest_step(at.w, delta) if self._positive else np.inf
-        slope = float((self._slope + 2 * alpha * at.w) @ delta)
+        slope = self._inner(self._slope + 2 * alpha * at.w, delta)
         ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores, slope)
         if slope < 0 and longest >= 1.0:
             found = extrapolate(ray)
@@ -164,24 +163,35 @@ class Newton:
 
     def _shortfall(self, gradient: Vector, alpha: float) -> float:
         """Bound J(w) - J*: what the parabola of curvature 2 alpha that touches J at w falls by."""
-        falls, w = gradient**2 / (4 * alpha), self._at.w
-        if self._positive:  # it may only fall until w is zero
-            falls = np.where(gradient > 2 * alpha * w, w * (gradient - alpha * w), falls)
+        w = self._at.w
+        if not self._positive:
+            return squared_norm(self._oracle, gradient) / (4 * alpha) + alpha * self._oracle.inner_rounding(w)
+        # The parabola may only fall until w is zero.
+        falls = np.where(gradient > 2 * alpha * w, w * (gradient - alpha * w), gradient**2 / (4 * alpha))
         return float(falls.sum())
 
-    def _rounding(self, alpha: float, objective: float) -> float:
-        """Bound what rounding of products with X may add to the gap, where that is more than the last digits.
+    def _hidden_rounding(self, alpha: float, objective: float) -> float:
+        """Bound what rounding of products with X may hide of the gap, where that is not negligible.
 
         A hinge of h, of scores that are off by e, has the square ``(h + e)^2`` at most.
         """
-        error = rounding_of_bounds(self._row_norm, alpha, 2 * float(np.linalg.norm(self._at.w)))
-        return error * (2 * float(np.sqrt(objective)) + error) if error > _NEGLIGIBLE else 0.0
+        norms = 2 * squared_norm(self._oracle, self._at.w) ** 0.5
+        error = self._oracle.rounding_of_bounds(alpha, norms, self._first_norm, _NEGLIGIBLE)
+        return error * (2 * float(np.sqrt(objective)) + error)
+
+    def _inner(self, u: Vector, v: Vector) -> float:
+        return float(self._oracle.inner(u, v))
+
+    def _norm(self, v: Vector) -> float:
+        """Return the norm, also where squares would underflow."""
+        largest = float(np.abs(v).max(initial=0.0))
+        return largest * squared_norm(self._oracle, v / largest) ** 0.5 if 0.0 < largest < np.inf else largest
 
     def _step(self, gradient: Vector, alpha: float, accuracy: float) -> None:
         """Move to a lower point on the way to the minimum of the quadratic model."""
         solve = self._solve_bounded if self._positive else self._solve
         step, image = solve(gradient, alpha, accuracy)
-        ray = Ray(self._oracle, alpha, self._at, step, image, float(gradient @ step))
+        ray = Ray(self._oracle, alpha, self._at, step, image, self._inner(gradient, step))
         # The segment between two solutions that are not negative has no other ones, but beyond it there are.
         self._move_to(ray.move(search_smooth(ray, 1.0 if self._positive else np.inf)))
 
@@ -207,7 +217,7 @@ class Newton:
                 projected = end - step
                 projected_image = self._oracle.scores(projected)
                 H_projected = self._multiply(projected, projected_image, alpha)
-                if projected @ (0.5 * H_projected - residual) < 0:
+                if self._inner(projected, 0.5 * H_projected - residual) < 0:
                     move, move_image, H_move = projected, projected_image, H_projected
                 else:
                     t = longest_step(w + step, move)
@@ -220,7 +230,7 @@ class Newton:
             image += move_image
             residual -= H_move
             stays = (w + step == 0) & (residual <= 0)
-            if not (move.any() or held.any()) or _norm(np.where(stays, 0.0, residual)) <= accuracy:
+            if not (move.any() or held.any()) or self._norm(np.where(stays, 0.0, residual)) <= accuracy:
                 break
         return step, image
 
@@ -232,11 +242,11 @@ class Newton:
         direction, image, product = np.zeros_like(residual), np.zeros_like(self._at.scores), np.zeros_like(residual)
         precondition = self._preconditioner.at(alpha, free)
         s = precondition(residual)
-        rz = float(residual @ s)
+        rz = self._inner(residual, s)
         for _ in range(_MOST_CG_STEPS):
             s_image = self._oracle.scores(s)
             Hs = self._multiply(s, s_image, alpha)
-            sHs = float(s @ Hs)
+            sHs = self._inner(s, Hs)
             if not (0.0 < sHs < np.inf):  # nothing is left that float64 can tell from zero
                 break
             length = rz / sHs
@@ -245,10 +255,10 @@ class Newton:
             image += s_image
             product += length * Hs
             residual = residual - length * _only(free, Hs)
-            if _norm(residual) <= accuracy:
+            if self._norm(residual) <= accuracy:
                 break
             z = precondition(residual)
-            rz_before, rz = rz, float(residual @ z)
+            rz_before, rz = rz, self._inner(residual, z)
             s = z + (rz / rz_before) * s
         return direction, image, product
 
@@ -262,9 +272,9 @@ class Newton:
 class _Preconditioner:
     """Approximates H^-1 by limited-memory BFGS updates of a diagonal, with products of H that CG has made anyway."""
 
-    def __init__(self, diagonal: Vector) -> None:
-        self._diagonal = diagonal  # of the risk alone: alpha may change
-        most_pairs = _MOST_PAIRS if len(diagonal) <= _MANY_FEATURES else _FEW_PAIRS
+    def __init__(self, oracle: SmoothOracle) -> None:
+        self._inner, self._diagonal = oracle.inner, oracle.diagonal()  # of the risk alone: alpha may change
+        most_pairs = _MOST_PAIRS if oracle.n_features <= _MANY_FEATURES else _FEW_PAIRS
         self._pairs: deque[tuple[Vector, Vector, float, float]] = deque(maxlen=most_pairs)
 
     def diagonal(self, alpha: float) -> Vector:
@@ -273,7 +283,7 @@ class _Preconditioner:
 
     def learn(self, s: Vector, curved: Vector) -> None:
         """Keep a direction and the product of the second derivative of R with it."""
-        self._pairs.append((s, curved, float(s @ curved), float(s @ s)))
+        self._pairs.append((s, curved, float(self._inner(s, curved)), float(self._inner(s, s))))
 
     def at(self, alpha: float, free: NDArray[np.bool_] | None) -> Callable[[Vector], Vector]:
         """Return the preconditioner as of now, for vectors that are zero where not `free`."""
@@ -288,21 +298,15 @@ class _Preconditioner:
         def apply(v: Vector) -> Vector:
             v, shares = v.copy(), []
             for s, curved, inverse in reversed(pairs):
-                shares.append(inverse * float(s @ v))
+                shares.append(inverse * float(self._inner(s, v)))
                 v -= shares[-1] * curved
                 v -= (2 * alpha * shares[-1]) * s
             v *= inverse_diagonal
             for (s, curved, inverse), share in zip(pairs, reversed(shares), strict=True):
-                v += (share - inverse * float(curved @ v + 2 * alpha * (s @ v))) * s
+                v += (share - inverse * float(self._inner(curved, v) + 2 * alpha * self._inner(s, v))) * s
             return _only(free, v)
 
         return apply
-
-
-def _norm(v: Vector) -> float:
-    """Euclidean norm, also where squares would underflow."""
-    largest = float(np.abs(v).max(initial=0.0))
-    return largest * float(np.linalg.norm(v / largest)) if 0.0 < largest < np.inf else largest
 
 
 def _only(free: NDArray[np.bool_] | None, v: Vector) -> Vector:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ class Oracle(Protocol):
     n_features: int
     n_products: int
     n_evaluations: int
+    euclidean: bool  # whether `inner` is the sum of products of elements
 
     def scores(self, w: Vector) -> Vector:
         """X w: one product with X."""
@@ -34,8 +35,14 @@ class Oracle(Protocol):
     def subgradient(self, g: Vector) -> Vector:
         """X' g: one product with X."""
 
-    def row_norm(self) -> float:
-        """Root of the mean squared norm of the rows of X: one product with X."""
+    def inner(self, u: Vector, v: Vector) -> Any:
+        """Return the inner product of two weight vectors; `u` may hold one per row."""
+
+    def inner_rounding(self, w: Vector) -> float:
+        """Bound the error of ``inner(w, w)`` that is due to the rounding of X."""
+
+    def rounding_of_bounds(self, alpha: float, norms: float, slope: float, negligible: float) -> float:
+        """Bound by how much rounding of products may bring an upper and a lower bound of the optimum together."""
 
 
 class SmoothOracle(Oracle, Protocol):
@@ -64,7 +71,9 @@ class LinearOracle:
     def __init__(self, products: Products, loss: Loss) -> None:
         self._products, self._loss = products, loss
         self.n_rows, self.n_features = products.n_rows, products.n_columns
+        self.euclidean = products.euclidean
         self.n_products = self.n_evaluations = 0
+        self._row_norm: float | None = None  # of the root mean square, once it is needed
 
     def scores(self, w: Vector) -> Vector:
         """X w: one product with X."""
@@ -83,10 +92,31 @@ class LinearOracle:
         self.n_products += 1
         return finite(self._products.backward(g))
 
-    def row_norm(self) -> float:
-        """Root of the mean squared norm of the rows of X: one product with X."""
-        self.n_products += 1
-        return float(np.sqrt(self._products.squares(np.full(self.n_rows, 1.0 / self.n_rows)).sum()))
+    def inner(self, u: Vector, v: Vector) -> Any:
+        """Return the inner product of two weight vectors; `u` may hold one per row."""
+        return self._products.inner(u, v)
+
+    def inner_rounding(self, w: Vector) -> float:
+        """Bound the error of ``inner(w, w)`` that is due to the rounding of X."""
+        return self._products.rounding(w)
+
+    def rounding_of_bounds(self, alpha: float, norms: float, slope: float, negligible: float) -> float:
+        """Bound by how much rounding of products may bring an upper and a lower bound of the optimum together.
+
+        With rows x, and solutions w whose norms are summed up to `norms`, scores ``x . w`` are rounded by
+        ``eps ||x|| ||w||``, and the slope a of a plane by ``eps ||x||``. The lower bound has ``||a||^2 / (4 alpha)`` in
+        it, with ``a = -2 alpha w``. The norm of the rows costs a product, which is spared where the norm `slope` of a
+        slope tells that the bound is `negligible`: rows that are far larger would show there.
+        """
+        if not self.euclidean:  # its own rounding is that of the kernel, see `inner_rounding`
+            return 0.0
+        if _rounding(self.n_rows**0.5 * slope, alpha, norms) <= negligible:
+            return 0.0
+        if self._row_norm is None:
+            self.n_products += 1
+            squares = self._products.squares(np.full(self.n_rows, 1.0 / self.n_rows))
+            self._row_norm = float(np.sqrt(squares.sum()))
+        return _rounding(self._row_norm, alpha, norms)
 
 
 class SmoothLinearOracle(LinearOracle):
@@ -115,14 +145,17 @@ class SmoothLinearOracle(LinearOracle):
     def diagonal(self) -> Vector:
         """Diagonal of the second derivative of R, as if every row were compared with the mean row."""
         self.n_products += 2
-        d = self._smooth_loss.diagonal()
-        mean, squares = self._products.backward(d) / d.sum(), self._products.squares(d)
-        self._row_norm = float(np.sqrt(squares.sum() / d.sum()))
-        return finite(np.maximum(squares - d.sum() * mean**2, 0.0))
+        return finite(self._products.diagonal(self._smooth_loss.diagonal()))
 
-    def row_norm(self) -> float:
-        """Root of the mean squared norm of the rows of X, each with the pairs it has, as `diagonal` found it."""
-        return self._row_norm
+
+def _rounding(row_norm: float, alpha: float, norms: float) -> float:
+    slope = float(np.finfo(np.float64).eps) * row_norm
+    return slope * norms + slope * (slope / (4 * alpha))
+
+
+def squared_norm(oracle: Oracle, w: Vector) -> float:
+    """Return ``||w||^2``, which rounding must not make negative."""
+    return max(0.0, float(oracle.inner(w, w)))
 
 
 def finite(values: T) -> T:

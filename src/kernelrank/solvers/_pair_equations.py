@@ -21,9 +21,32 @@ from numpy.typing import NDArray
 from kernelrank._arrays import Array, slices, take
 
 Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 BLOCK_ELEMENTS = 1 << 22  # of some rows of W: 32 MiB
+
+
+class Equations(NamedTuple):
+    """``W e = r`` of some held-out rows."""
+
+    matrix: Array
+    residuals: Array
+    products: Array  # of the targets: y' W z, of the first output y and each output z
+    scales: Array  # of the errors of each row (``_ties.py``)
+
+
+class PairCounts(NamedTuple):
+    """Pairs with different targets, counted for each output; those of several calls can be added."""
+
+    halves: Counts  # two for a pair that is in the right order, one for equal predictions
+    pairs: Counts
+
+    @property
+    def concordance(self) -> NDArray[np.float64]:
+        """Share of the pairs that are in the right order; NaN if there are none."""
+        unknown = np.full(len(self.pairs), np.nan)
+        return np.asarray(np.divide(self.halves, 2 * self.pairs, out=unknown, where=self.pairs > 0))
 
 
 class LostOfPairs(NamedTuple):
@@ -50,6 +73,8 @@ class PairEquations:
         Residuals W y; their first axis are the outputs.
     products : array
         ``y' W z`` of the first output y and each output z.
+    s_first, s_second : array
+        Scales of the errors of both equations (``_ties.py``).
     """
 
     first: Array
@@ -58,9 +83,11 @@ class PairEquations:
     r_first: Array
     r_second: Array
     products: Array
+    s_first: Array
+    s_second: Array
 
-    def without(self, lost: LostOfPairs) -> PairEquations:
-        """Return the equations of models that have lost some features."""
+    def without(self, lost: LostOfPairs, scale: float) -> PairEquations:
+        """Return the equations of models that have lost some features; errors of what is lost have a scale."""
         # The second column of Q, less its part along the first.
         c = 1.0 / (1.0 - lost.parallel**2) ** 0.5
         i, j = (lost.i_of_j - lost.parallel * lost.i_of_i) * c, (lost.j_of_j - lost.parallel * lost.j_of_i) * c
@@ -72,6 +99,8 @@ class PairEquations:
             self.r_first + lost.i_of_i * lost.of_i + i * rest,
             self.r_second + lost.j_of_i * lost.of_i + j * rest,
             self.products + lost.of_i[:1, ...] * lost.of_i + rest[:1, ...] * rest,
+            self.s_first + scale * (lost.i_of_i**2 + i**2) ** 0.5,
+            self.s_second + scale * (lost.j_of_i**2 + j**2) ** 0.5,
         )
 
     def solve(self) -> tuple[Array, Array]:
@@ -82,15 +111,22 @@ class PairEquations:
             (self.first * self.r_second - self.between * self.r_first) * inverse,
         )
 
+    def predict(self, y_first: Array, y_second: Array, tolerances: Floats, limits: Floats) -> tuple[Array, Array]:
+        """Return the predictions of both rows; those of a tie have the same value."""
+        xp, (first, second) = array_namespace(y_first), self.solve()
+        slack = self.amplify(1.0, -1.0)
+        noise = xp.stack([_noise(slack, *each) for each in zip(tolerances, limits, strict=True)])
+        return equal_if_tied(y_first - first, y_second - second, noise)
+
     def count(
-        self, y_first: Array, y_second: Array, tolerances: NDArray[np.float64], alone: Array | bool
+        self, y_first: Array, y_second: Array, tolerances: Floats, limits: Floats, alone: Array | bool
     ) -> tuple[Counts, Counts]:
         """Count, for each output, two for a pair in the right order and one for equal predictions; and all pairs.
 
         Pairs that are not `alone` come in the other order as well, and count where their first row is the better one.
         """
         halves, pairs = np.zeros((2, y_first.shape[0]), np.int64)
-        for k, (target, higher, lower) in enumerate(self.orders(y_first, y_second, tolerances)):
+        for k, (target, higher, lower) in enumerate(self.orders(y_first, y_second, tolerances, limits)):
             better, worse = target > 0.0, (target < 0.0) & alone
             pairs[k] = _count(better) + _count(worse)
             halves[k] = pairs[k] + _count(better & higher) + _count(worse & lower)
@@ -98,25 +134,46 @@ class PairEquations:
         return halves, pairs
 
     def orders(
-        self, y_first: Array, y_second: Array, tolerances: NDArray[np.float64]
+        self, y_first: Array, y_second: Array, tolerances: Floats, limits: Floats
     ) -> Iterator[tuple[Array, Array, Array]]:
         """Yield, for each output, differences of the targets, and where the first prediction is higher, and lower.
 
-        Predictions are equal if they differ by no more than the residuals' errors, `tolerances`, make of them. The
-        determinant has lost digits where it is much less than its first term, and `slack` allows for that.
+        Predictions are equal if they differ by no more than errors of the equations make of them: `tolerances`, in
+        units of the rows' scales; but only up to the limit of their output.
         """
-        inverse = self._inverse
+        inverse, slack = self._inverse, self.amplify(1.0, -1.0)
         first, second = (self.second + self.between) * inverse, (self.first + self.between) * inverse
-        slack = abs(self.first * self.second * inverse) * (abs(first) + abs(second))
         for k in range(y_first.shape[0]):
             target = y_first[k, ...] - y_second[k, ...]
             predicted = target - first * self.r_first[k, ...] + second * self.r_second[k, ...]
-            noise = slack * float(tolerances[k])
+            noise = _noise(slack, tolerances[k], limits[k])
             yield target, predicted > noise, predicted < -noise
+
+    def amplify(self, by_first: Array | float, by_second: Array | float) -> Array:
+        """Bound what errors of the equations, in units of their scales, make of a sum of the two residuals.
+
+        The determinant has lost digits where it is much less than its first term: the bound allows for that.
+        """
+        inverse = self._inverse
+        first = (by_first * self.second - by_second * self.between) * inverse
+        second = (by_second * self.first - by_first * self.between) * inverse
+        return abs(self.first * self.second * inverse) * (abs(first) * self.s_first + abs(second) * self.s_second)
 
     @property
     def _inverse(self) -> Array:
         return 1.0 / (self.first * self.second - self.between**2)
+
+
+def _noise(slack: Array, tolerance: float, limit: float) -> Array:
+    noise = slack * float(tolerance)
+    return array_namespace(noise).where(noise < float(limit), noise, float(limit))
+
+
+def equal_if_tied(first: Array, second: Array, noise: Array) -> tuple[Array, Array]:
+    """Return predictions of pairs, the same for both rows if they differ by no more than `noise`."""
+    xp = array_namespace(first)
+    tied, mean = abs(first - second) <= noise, (first + second) / 2
+    return xp.where(tied, mean, first), xp.where(tied, mean, second)
 
 
 def row_products(A: Array, i: Rows, B: Array, j: Rows, factors: Array | None = None) -> Array:

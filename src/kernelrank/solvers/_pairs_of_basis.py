@@ -36,6 +36,7 @@ class PairsOfBasis:
     def __init__(self, ranking: OneRanking, alpha: float) -> None:
         assert ranking.basis is not None
         self._ranking, self._alpha, self._basis = ranking, alpha, ranking.basis
+        self._scale = ranking.scale_of_lost(alpha)
         xp, lost = array_namespace(ranking.y), ranking.basis.each_alone(alpha)
         self._shrunk, self._directions = lost.shrunk, xp.concat([lost.inside, lost.outside])
         self._along = ranking.along.T @ lost.shrunk  # (p, n_basis + 1)
@@ -63,7 +64,7 @@ class PairsOfBasis:
             take(self._along, i, axis=1),
             take(self._along, j, axis=1),
         )
-        found = equations.without(lost)
+        found = equations.without(lost, self._scale)
         for k in np.flatnonzero(special):
             self._find(found, pairs[k], (int(k),))
         return found
@@ -83,16 +84,20 @@ class PairsOfBasis:
             take(self._along, i, axis=1)[:, :, None],
             take(self._along, j, axis=1)[:, None, :],
         )
-        found = equations.without(lost)
+        found = equations.without(lost, self._scale)
         for k, column in np.argwhere(special):
             self._find(found, np.array([rows[k], columns[column]]), (int(k), int(column)))
         return found
 
     def _find(self, equations: PairEquations, pair: Rows, where: tuple[int, ...]) -> None:
         """Replace the equations of one pair."""
-        matrix, residuals, products = self._ranking.equations(pair, self._alpha)
+        matrix, residuals, products, scales = self._ranking.equations(pair, self._alpha)
         equations.first[where], equations.second[where] = matrix[0, 0], matrix[1, 1]
-        equations.between[where] = matrix[0, 1]
+        equations.between[where], equations.s_first[where], equations.s_second[where] = (
+            matrix[0, 1],
+            scales[0],
+            scales[1],
+        )
         for k in range(residuals.shape[1]):
             equations.r_first[(k, *where)], equations.r_second[(k, *where)] = residuals[0, k], residuals[1, k]
             equations.products[(k, *where)] = products[k]

@@ -1,31 +1,33 @@
 """Products with the data matrix: X w and X' g.
 
 X is never copied to float64, but every sum is a float64 sum: rounded scores would make the
-certificate of a fit false. Work is cut into fixed blocks that are added up in a fixed order,
-so the number of threads does not show in the result.
+certificate of a fit false. Every sum has a fixed order of additions, so neither the number of threads, the thread that
+computes it nor the order of storage shows in the result, and equal rows have equal scores.
 
 A column whose values are far from zero compared with their spread would drown its
-differences, all that ranking depends on, in rounding. Such columns are shifted; a column
+differences, all that ranking depends on, in rounding. Such columns are shifted: all rows by the same, or, where the
+values of different queries are far from each other, by the value of the first row of each query. A column
 that is constant, or constant in every query, gets no weight at all: what it gets otherwise is
 rounding, divided by alpha. Neither changes the order of the scores in any query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank._core import gather_product, scatter_product
+from kernelrank._arrays import slices
+from kernelrank._core import gather_product, multiply_columns, multiply_rows, scatter_product
+from kernelrank._dense import contiguous, inner, readable
 
 Vector = NDArray[np.float64]
 
-_BLOCK_ELEMENTS = 1 << 17  # of a dense block: one MiB of float64, which fits the second-level cache
+_SEARCH_ELEMENTS = 1 << 17  # looked at at once to find columns that are constant: one MiB
 _SAMPLE_ROWS = 512  # looked at to find columns that may need a shift
 _SEARCH_ROWS = 4096  # looked at at once to find columns that are stored in every row
 _ROUNDING = 1e-9  # of a product, relative to its terms: less may be nothing but that
@@ -47,21 +49,41 @@ class Products:
         d -> (X * X)' d, elementwise, of the columns as they are after the shift.
     """
 
+    euclidean: ClassVar[bool] = True  # whether `inner` is the sum of products of elements
+
     n_rows: int
     n_columns: int
     forward: Callable[[Vector], Vector]
     backward: Callable[[Vector], Vector]
     squares: Callable[[Vector], Vector]
 
+    def inner(self, u: Vector, v: Vector) -> Any:
+        """Return the inner product of two weight vectors; `u` may hold one per row."""
+        return inner(u, v)
+
+    def rounding(self, w: Vector) -> float:
+        """Bound the error of ``inner(w, w)`` that is due to the rounding of X; 0 where X is what was given."""
+        return 0.0
+
+    def diagonal(self, d: Vector) -> Vector:
+        """Compute the diagonal of ``X' (diag(d) - d d' / sum(d)) X``: two products.
+
+        It stands for that of ``X' L X``, with L a weighted Laplacian of pairs whose diagonal is d: as if every row were
+        compared with the mean row.
+        """
+        mean = self.backward(d) / d.sum()
+        return np.asarray(np.maximum(self.squares(d) - d.sum() * mean**2, 0.0))
+
 
 def make_products(X: Any, n_threads: int = 1, queries: NDArray[np.int32] | None = None) -> Products:
-    """Prepare the products with a dense, CSR or CSC matrix of float32 or float64.
+    """Prepare the products with a dense matrix, or a CSR or CSC matrix in canonical form, of float32 or float64.
 
     `queries` tells which rows are compared with each other; without it all are.
     """
+    first = _first_rows(queries, X.shape[0])
     if sp.issparse(X):
-        return _sparse_products(X, n_threads, queries)
-    return _dense_products(np.asarray(X), n_threads, _first_rows(queries, X.shape[0]))
+        return _sparse_products(X, n_threads, queries, first)
+    return _dense_products(readable(np.asarray(X)), n_threads, first)
 
 
 def restrict(products: Products, project: Callable[[Vector], Vector]) -> Products:
@@ -82,93 +104,95 @@ def _first_rows(queries: NDArray[np.int32] | None, n_rows: int) -> NDArray[np.in
     return first[queries]
 
 
-def multiply(X: Any, w: Vector) -> Vector:
-    """X w for prediction: every row by itself, nothing shifted."""
-    if sp.issparse(X) or X.dtype == np.float64:
-        return np.asarray(X @ w)
-    return np.concatenate([X[rows].astype(np.float64) @ w for rows in _row_blocks(X)])
+class _Columns(NamedTuple):
+    """How the columns of a matrix are shifted."""
 
-
-def _row_blocks(X: NDArray[Any]) -> list[slice]:
-    m, n = X.shape
-    size = max(1, _BLOCK_ELEMENTS // max(n, 1))
-    return [slice(start, min(m, start + size)) for start in range(0, m, size)]
+    shift: Vector  # of all rows
+    drifts: NDArray[np.bool_]  # whether the value in the first row of its query is subtracted instead
+    constant: NDArray[np.intp]  # columns that are constant in every query
 
 
 def _dense_products(X: NDArray[Any], n_threads: int, first: NDArray[np.int32]) -> Products:
     m, n = X.shape
-    shift, constant = _dense_columns(X, first)
-    convert = X.dtype != np.float64 or shift.any()
-    blocks = _row_blocks(X)
-
-    def block_of(rows: slice) -> NDArray[Any]:
-        return np.subtract(X[rows], shift, dtype=np.float64) if convert else X[rows]
+    shift, drifts, constant = _dense_columns(X, first)
+    options: dict[str, Any] = {"n_threads": n_threads}
+    if shift.any() or drifts.any():
+        options["shift"] = shift
+    if drifts.any():
+        options.update(origins=np.ascontiguousarray(first), drifts=drifts.view(np.uint8))
 
     def forward(w: Vector) -> Vector:
         out = np.empty(m)
-
-        def multiply(rows: slice) -> None:
-            np.dot(block_of(rows), w, out=out[rows])
-
-        for _ in _each(multiply, blocks, n_threads):
-            pass
+        multiply_rows(X, contiguous(w), out, **options)
         return out
 
-    def add_up(part_of: Callable[[slice], Vector]) -> Vector:
-        out = np.zeros(n)
-        for part in _each(part_of, blocks, n_threads):
-            out += part
+    def backward(g: Vector, squared: bool = False) -> Vector:
+        out = np.empty(n)
+        multiply_columns(X, contiguous(g), out, squared=squared, **options)
         out[constant] = 0.0
         return out
 
-    def backward(g: Vector) -> Vector:
-        return add_up(lambda rows: np.dot(g[rows], block_of(rows)))
-
     def squares(d: Vector) -> Vector:
-        return add_up(lambda rows: np.dot(d[rows], np.square(block_of(rows))))
+        return backward(d, squared=True)
 
     return Products(m, n, forward, backward, squares)
 
 
-def _each(work: Callable[[slice], Any], blocks: list[slice], n_threads: int) -> Iterator[Any]:
-    """Results of work(block) in the order of the blocks."""
-    if n_threads == 1 or len(blocks) == 1:
-        yield from map(work, blocks)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        # A window of blocks at a time, or all their results would wait in memory.
-        for start in range(0, len(blocks), 8 * n_threads):
-            yield from pool.map(work, blocks[start : start + 8 * n_threads])
+def _dense_columns(X: NDArray[Any], first: NDArray[np.int32]) -> _Columns:
+    """Find columns to be shifted by a sample of rows, and constant ones among those that are constant in it.
 
-
-def _dense_columns(X: NDArray[Any], first: NDArray[np.int32]) -> tuple[Vector, NDArray[np.intp]]:
-    """Shift of each column (mostly zero), and which columns are constant in every query."""
-    some = slice(None, None, -(-len(X) // _SAMPLE_ROWS))
-    shift, constant = _shifts(np.asarray(X[some], np.float64), np.asarray(X[first[some]], np.float64))
-    for rows in _row_blocks(X):
-        if len(constant) == 0:
-            break
-        constant = constant[(X[rows][:, constant] == X[first[rows]][:, constant]).all(axis=0)]
-    shift[constant] = 0.0
-    return shift, constant
-
-
-def _shifts(sample: Vector, firsts: Vector) -> tuple[Vector, NDArray[np.intp]]:
-    """Return shifts, and columns in which no row differs from the first of its query."""
+    Rows that are compared with no other, and the first of each query, tell nothing of a spread.
+    """
+    others = np.flatnonzero(first != np.arange(len(first)))
+    if len(others) == 0:
+        return _Columns(np.zeros(X.shape[1]), np.zeros(X.shape[1], np.bool_), np.arange(X.shape[1]))
+    some = others[:: -(-len(others) // _SAMPLE_ROWS)]
+    sample = np.asarray(X[some], np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         centre = sample[0] + (sample - sample[0]).mean(axis=0)
-        spread = np.abs(sample - centre).mean(axis=0)
-        far = np.isfinite(spread) & (np.abs(centre) > _FAR * spread)
-    return np.where(far, centre, 0.0), np.flatnonzero((sample == firsts).all(axis=0))
+        shift = np.where(_are_far(centre, np.abs(sample - centre).mean(axis=0)), centre, 0.0)
+        inside = np.abs(sample - X[first[some]]).mean(axis=0)
+        size = np.abs(sample - shift).mean(axis=0)
+        suspects = np.flatnonzero(inside == 0)
+        constant = _constant_columns(X, first, suspects)
+        unknown = np.setdiff1d(suspects[size[suspects] > 0], constant)
+        inside[unknown] = _differences(X, first, unknown)
+        drifts = _are_far(size, inside)
+    shift[constant], drifts[constant] = 0.0, False
+    return _Columns(shift, drifts, constant)
 
 
-def _sparse_products(X: Any, n_threads: int, queries: NDArray[np.int32] | None) -> Products:
+def _are_far(distance: Vector, spread: Vector) -> NDArray[np.bool_]:
+    """Tell which columns are so far from zero that their differences lose digits."""
+    return np.isfinite(spread) & (np.abs(distance) > _FAR * spread)
+
+
+def _constant_columns(X: NDArray[Any], first: NDArray[np.int32], columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return those columns in which no row differs from the first of its query."""
+    for rows in slices(len(X), _SEARCH_ELEMENTS // max(1, len(columns))):
+        if len(columns) == 0:
+            break
+        columns = columns[(X[rows, columns] == X[first[rows][:, None], columns]).all(axis=0)]
+    return columns
+
+
+def _differences(X: NDArray[Any], first: NDArray[np.int32], columns: NDArray[np.intp]) -> Vector:
+    """Return the mean difference of rows from the first of their query, over rows that differ from it."""
+    total, n_different = np.zeros(len(columns)), np.zeros(len(columns), np.intp)
+    for rows in slices(len(X) if len(columns) else 0, _SEARCH_ELEMENTS // max(1, len(columns))):
+        found = np.abs(np.subtract(X[rows, columns], X[first[rows][:, None], columns], dtype=np.float64))
+        total += found.sum(axis=0)
+        n_different += np.count_nonzero(found, axis=0)
+    return total / np.maximum(n_different, 1)
+
+
+def _sparse_products(X: Any, n_threads: int, queries: NDArray[np.int32] | None, first: NDArray[np.int32]) -> Products:
     m, n = X.shape
     stored = X.indptr[-1]  # the arrays may be longer
     parts = (X.data[:stored], X.indices[:stored], X.indptr)
     X = type(X)(tuple(map(np.ascontiguousarray, parts)), shape=X.shape)
     X.check_format(full_check=True)  # an index out of range would be read, and written, out of bounds
-    X, constant = _shift_full_columns(X)
+    X, constant = _shift_full_columns(X, first)
     starts, indices, numbers = X.indptr, X.indices, X.data
     if starts.dtype != indices.dtype:
         starts, indices = (part.astype(np.int64, copy=False) for part in (starts, indices))
@@ -215,7 +239,6 @@ def _constant_in_queries(
     if len(suspects) == 0:
         return suspects
     columns, sizes = X[:, suspects].tocsc(), np.bincount(queries)
-    columns.sum_duplicates()
     return suspects[[_is_constant(columns, k, queries, sizes) for k in range(len(suspects))]]
 
 
@@ -231,7 +254,7 @@ def _is_constant(columns: Any, k: int, queries: NDArray[np.int32], sizes: NDArra
     return same and bool((lengths == sizes[where[starts]])[values[starts] != 0].all())
 
 
-def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
+def _shift_full_columns(X: Any, first: NDArray[np.int32]) -> tuple[Any, NDArray[np.intp]]:
     """Shift columns that are stored in every row and far from zero; find those that are constant.
 
     Only such a matrix is copied, and only its values: a shift leaves no zero to stay unstored.
@@ -240,13 +263,15 @@ def _shift_full_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
     if len(columns) == 0:
         return X, columns
     full = X[:, columns].toarray().astype(np.float64)
-    shift, constant = _shifts(full, full[:1])
-    shift[constant] = 0.0
-    if shift.any():
-        by_column = np.zeros(X.shape[1])
-        by_column[columns] = shift
-        stored = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        X = type(X)((X.data - by_column[stored], X.indices, X.indptr), shape=X.shape)
+    shift, drifts, constant = _dense_columns(full, first)
+    if shift.any() or drifts.any():
+        full[:, drifts] -= full[first][:, drifts]
+        full[:, ~drifts] -= shift[~drifts]
+        by_row = X.format == "csr"
+        of_stored = X.indices if by_row else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        values = X.data.astype(np.float64)
+        values[np.isin(of_stored, columns)] = (full if by_row else full.T).ravel()
+        X = type(X)((values, X.indices, X.indptr), shape=X.shape)
     return X, columns[constant]
 
 
@@ -266,4 +291,4 @@ def _full_columns(X: Any) -> NDArray[np.intp]:
             at = np.minimum(np.searchsorted(columns, stored), len(columns) - 1)
             counts = np.bincount(at[columns[at] == stored], minlength=len(columns))
             columns = columns[counts == stop - start]
-    return columns if len(columns) and X.has_canonical_format else columns[:0]
+    return columns

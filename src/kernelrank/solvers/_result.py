@@ -61,17 +61,6 @@ def gap_goal(tol: float, objective: float, at_zero: float) -> float:
     return tol / _LARGEST * min(max(objective, _SMALLEST * at_zero), _LARGEST * at_zero)
 
 
-def rounding_of_bounds(row_norm: float, alpha: float, norms: float) -> float:
-    """Return by how much rounding may bring an upper and a lower bound of the optimum too close together.
-
-    With rows x of this norm and solutions w, whose norms are summed up, the scores ``x . w`` are rounded by
-    ``eps ||x|| ||w||``, and the slope a of a plane by ``eps ||x||``. The lower bound has ``||a||^2 / (4 alpha)`` in it,
-    with ``a = -2 alpha w``.
-    """
-    slope = float(np.finfo(np.float64).eps) * row_norm
-    return slope * norms + slope**2 / (4 * alpha)
-
-
 @dataclass(frozen=True)
 class Result:
     """A solution and what is proven about it.
@@ -90,8 +79,8 @@ class Result:
         Whether the tolerance was met.
     history : structured ndarray
         Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations, goal``, one record per iteration.
-    rounding : float
-        What the gap contains for rounding, where that is worth mentioning.
+    exhausted : bool
+        Whether the tolerance was missed because float64 can do no more; further iterations would not help.
     """
 
     w: NDArray[np.float64]
@@ -100,7 +89,7 @@ class Result:
     lower_bound: float
     converged: bool
     history: NDArray[Any]
-    rounding: float = 0.0
+    exhausted: bool = False
 
     @property
     def gap(self) -> float:

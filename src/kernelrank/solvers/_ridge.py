@@ -21,10 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from array_api_compat import array_namespace
 
-from kernelrank._arrays import Array, eigh, solve_shifted, svd
+from kernelrank._arrays import Array, eigh, matmul, solve_shifted, svd
 
 _EPS = float(np.finfo(np.float64).eps)
 MANY = 1e3  # times rounding: what a Cholesky factor needs alpha to be
@@ -40,11 +39,14 @@ class Spectrum:
         Not negative.
     vectors : ndarray of shape (k, r)
         Orthonormal columns. If r < k, all other eigenvalues are zero.
+    error : float
+        How far the matrix that was decomposed may be from Z Z' by rounding, beside what the decomposition itself does.
     """
 
     values: Array
     vectors: Array
     right: Array | None = None  # singular vectors of the other side, if Z is known: (n, r)
+    error: float = 0.0
 
     @property
     def complete(self) -> bool:
@@ -75,23 +77,23 @@ def decompose_features(Z: Array) -> Spectrum:
 
 def decompose_completely(Z: Array) -> Spectrum:
     """Find all eigenvectors of Z Z', for NumPy; with zeros on the right, where Z has fewer columns than rows."""
-    (k, n), (vectors, singular, right) = Z.shape, scipy.linalg.svd(Z, check_finite=False)
+    (k, n), (singular, vectors, right) = Z.shape, svd(Z, complete=True)
     singular[singular <= max(k, n) * _EPS * largest(singular)] = 0.0
     values, padded = np.zeros(k), np.zeros((n, k))
-    values[: len(singular)], padded[:, : len(singular)] = singular**2, right[: len(singular)].T
-    return Spectrum(values, np.ascontiguousarray(vectors), padded)
+    values[: len(singular)], padded[:, : len(singular)] = singular**2, right[:, : len(singular)]
+    return Spectrum(values, vectors, padded)
 
 
 def decompose_kernel(M: Array, noise: float) -> Spectrum:
     """Find the spectrum of M = Z Z'; eigenvalues up to `noise` are zero."""
     values, vectors = eigh(M)
     values[values <= noise] = 0.0
-    return Spectrum(values, vectors)
+    return Spectrum(values, vectors, error=noise)
 
 
 def solve_features(Z: Array, u: Array, alpha: float) -> Array:
     """Find w for one alpha, from a Cholesky factor of Z'Z + alpha I."""
-    return solve_shifted(Z.T @ Z, alpha, Z.T @ u)
+    return solve_shifted(matmul(Z.T, Z), alpha, Z.T @ u)
 
 
 def solve_kernel(M: Array, u: Array, alpha: float) -> Array:

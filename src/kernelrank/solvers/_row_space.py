@@ -8,29 +8,33 @@ which changes no difference that counts). With ``Z' = Q F'``, Q having orthonorm
 so F, which is at most m x m, has the same solutions, objectives and certificates as the m x n matrix Z. Q is never
 formed: ``F' g = v`` gives g, and ``w = Z' g``.
 
-``Z' = Q R`` is found from blocks of columns of Z, each by a QR decomposition of the R so far on top of a block. A
-second decomposition, with pivots, finds the rank. Unlike a decomposition of ``Z Z'``, these lose no digits: every row
-of Z is reproduced up to rounding relative to its own norm. O(n m^2) once; an iteration of a solver then costs O(m^2)
-instead of O(n m).
+``Z' = Q R`` is found by Householder's reflections from blocks of columns of Z, each below the R so far; a second
+decomposition, with pivots, finds the rank. Unlike a decomposition of ``Z Z'``, these lose no digits: every row of Z is
+reproduced up to rounding relative to its own norm. They are written with products whose order of additions is fixed,
+not with LAPACK, so that the result is the same whatever BLAS does. O(n m^2) once; an iteration of a solver then costs
+O(m^2) instead of O(n m).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank.solvers._oracle import finite, quiet
+from kernelrank._dense import dot, multiply, multiply_transposed
+from kernelrank.solvers._oracle import quiet
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 # Where the decomposition costs less than the iterations that it spares: measured at 100 to 1,000 rows.
-_MOST_ROWS, _COLUMNS_PER_ROW = 300, 10
-_BLOCK_ELEMENTS = 1 << 20  # of a block of columns: it takes a fraction of a second to decompose
+_MOST_ROWS, _COLUMNS_PER_ROW = 150, 10
+_BLOCK_ELEMENTS = 1 << 16  # of a block of columns, which is gone over for every row: it fits the second-level cache
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class RowSpace:
@@ -58,35 +62,35 @@ class RowSpace:
         R = np.zeros((m, m))
         with quiet():
             for _, block in self._blocks():
-                stacked = np.concatenate([R.T, block], axis=1).T  # in the memory order of LAPACK
-                R = scipy.linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0][:m]
-        norms = np.linalg.norm(finite(R), axis=0)  # of the rows of Z
-        self._norms = np.where(norms > 0, norms, 1.0)
-        triangle, self._pivots = scipy.linalg.qr(R / self._norms, mode="r", pivoting=True, check_finite=False)
+                _absorb(R, block)
+            norms = np.sqrt((R**2).sum(axis=0))  # of the rows of Z
+            self._norms = np.where(norms > 0, norms, 1.0)
+            triangle, self._pivots = _pivoted(R.T / self._norms[:, None])
         # What is left of a row by those before it is nothing but rounding, compared with the row itself. A space
         # without a dimension would be a special case.
-        rank = max(int(np.count_nonzero(np.abs(np.diagonal(triangle)) > m * np.finfo(np.float64).eps)), 1)
-        self._triangle = triangle[:rank]
+        rank = max(int(np.count_nonzero(np.abs(np.diagonal(triangle)) > m * _EPS)), 1)
+        self._triangle = np.ascontiguousarray(triangle[:rank, :rank])
         self.features = np.empty((m, rank))
-        self.features[self._pivots] = self._triangle.T
+        self.features[self._pivots] = triangle[:, :rank]
         self.features *= self._norms[:, None]
 
     @classmethod
     def if_wide(cls, X: Any, queries: NDArray[np.int32] | None = None) -> RowSpace | None:
-        """Return the space of the rows where working in it is faster."""
+        """Return the space of the rows where working in it is faster, and float64 can hold squares of the features."""
         m, n = X.shape
-        return cls(X, queries) if not sp.issparse(X) and m <= _MOST_ROWS and n >= _COLUMNS_PER_ROW * m else None
+        if sp.issparse(X) or m > _MOST_ROWS or n < _COLUMNS_PER_ROW * m:
+            return None
+        space = cls(np.asarray(X), queries)
+        return space if np.isfinite(space.features).all() else None
 
     def lift(self, v: Vector) -> Vector:
         """Return the weights of the columns of X that belong to coordinates `v`."""
-        rank = len(v)
-        independent = self._pivots[:rank]
+        independent = self._pivots[: len(v)]
         g = np.zeros(len(self._X))  # a combination of independent rows will do
-        if self._triangle[-1, rank - 1] != 0:
-            g[independent] = scipy.linalg.solve_triangular(self._triangle[:, :rank], v) / self._norms[independent]
+        g[independent] = _solve_transposed(self._triangle, v) / self._norms[independent]
         w = np.empty(self._X.shape[1])
         for columns, block in self._blocks():
-            w[columns] = g @ block
+            w[columns] = multiply_transposed(block, g)
         return w
 
     def project(self, w: Vector) -> Vector:
@@ -94,13 +98,10 @@ class RowSpace:
         independent = self._pivots[: self.features.shape[1]]
         scores = np.zeros(len(independent))
         for columns, block in self._blocks():
-            scores += block[independent] @ w[columns]
-        if not self.features.any():
-            return scores
-        triangle = self._triangle[:, : len(independent)]
-        return np.asarray(scipy.linalg.solve_triangular(triangle, scores / self._norms[independent], trans=1))
+            scores += multiply(block[independent], w[columns], n_threads=1)
+        return _solve(self._triangle, scores / self._norms[independent])
 
-    def _blocks(self) -> Iterator[tuple[slice, Vector]]:
+    def _blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield blocks of centred columns."""
         m, n = self._X.shape
         size = max(m, _BLOCK_ELEMENTS // m)
@@ -111,3 +112,50 @@ class RowSpace:
             block = np.subtract(part, part[self._firsts[self._queries]], dtype=np.float64)
             block -= (self._mean @ block)[self._queries]
             yield columns, block
+
+
+def _absorb(R: Matrix, block: Matrix) -> None:
+    """Make R the triangle of the matrix of R and, below it, the transposed block, which is overwritten."""
+    for k, row in enumerate(block):
+        below = dot(row, row)
+        if below == 0:
+            continue
+        head = R[k, k] + math.copysign(math.sqrt(R[k, k] ** 2 + below), R[k, k])
+        reflected = multiply(block[k + 1 :], row, n_threads=1)
+        reflected += head * R[k, k + 1 :]
+        reflected *= 2.0 / (head * head + below)
+        R[k, k] -= head
+        R[k, k + 1 :] -= head * reflected
+        block[k + 1 :] -= reflected[:, None] * row
+
+
+def _pivoted(rows: Matrix) -> tuple[Matrix, NDArray[np.intp]]:
+    """Rotate rows, the one with the most left first, into a lower triangle; return it and their order."""
+    rows, pivots = rows.copy(), np.arange(len(rows))
+    for k in range(len(rows)):
+        left = k + int(np.argmax((rows[k:, k:] ** 2).sum(axis=1)))
+        rows[[k, left]], pivots[[k, left]] = rows[[left, k]], pivots[[left, k]]
+        mirror = rows[k, k:].copy()
+        size = math.sqrt(dot(mirror, mirror))
+        if size == 0 or not math.isfinite(size):
+            break
+        mirror[0] += math.copysign(size, mirror[0])
+        rows[k, k:] = 0.0
+        rows[k, k] = math.copysign(size, -mirror[0])
+        reflected = multiply(rows[k + 1 :, k:], mirror, n_threads=1) * (2.0 / dot(mirror, mirror))
+        rows[k + 1 :, k:] -= reflected[:, None] * mirror
+    return rows, pivots
+
+
+def _solve(triangle: Matrix, b: Vector) -> Vector:
+    """Solve a lower triangular system; what a diagonal of zero leaves open is zero."""
+    x = np.zeros_like(b)
+    for i in range(len(b)):
+        if triangle[i, i] != 0:
+            x[i] = (b[i] - dot(triangle[i, :i], x[:i])) / triangle[i, i]
+    return x
+
+
+def _solve_transposed(triangle: Matrix, b: Vector) -> Vector:
+    """Solve the system of the transposed matrix."""
+    return _solve(triangle[::-1, ::-1].T, b[::-1])[::-1]

@@ -17,6 +17,8 @@ import numpy as np
 import piqp
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot, multiply
+
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
@@ -70,9 +72,9 @@ def judge(H: Matrix, b: Vector, u: Vector) -> SimplexSolution:
     """Project onto the simplex, and bound the distance from the optimal value."""
     u = np.maximum(u, 0.0)
     u = u / u.sum()
-    Hu = H @ u
+    Hu = multiply(H, u, n_threads=1)
     gradient = b - Hu
-    return SimplexSolution(u, float(b @ u - u @ Hu / 2), float(gradient.max() - gradient @ u))
+    return SimplexSolution(u, dot(b, u) - dot(u, Hu) / 2, float(gradient.max()) - dot(gradient, u))
 
 
 def _with_daqp(H: Matrix, b: Vector) -> Vector:

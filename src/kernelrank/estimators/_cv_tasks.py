@@ -1,0 +1,138 @@
+"""What a cross-validated ranking SVM learns in each fold, and how it is scored on the rest."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.estimators._folds import Fold
+from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
+from kernelrank.metrics import RankingScorer
+from kernelrank.pairs import PreferencePairs, UtilityPairs
+
+Vector = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+class CVTask(Protocol):
+    """Pairs to learn from, and a score of what is held out; folds are given by number."""
+
+    n_folds: int
+    queries: Codes | None
+
+    def pairs(self, fold: int | None = None) -> UtilityPairs | PreferencePairs:
+        """Return the pairs that a fold is trained on, or all pairs."""
+
+    def unseen(self, fold: int) -> NDArray[np.intp]:
+        """Return the rows that must have no influence on what a fold learns."""
+
+    def evaluate(self, fold: int, scores: Vector) -> float:
+        """Score what a fold holds out by the scores of all rows; NaN if that is not defined."""
+
+
+class UtilityTask:
+    """Utilities, in folds of rows.
+
+    Parameters
+    ----------
+    y, queries, weights
+        One element per row.
+    folds : list of Fold
+    scorer : RankingScorer
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self,
+        y: Vector,
+        queries: Codes | None,
+        weights: Vector | None,
+        folds: list[Fold],
+        scorer: RankingScorer,
+        n_jobs: int | None,
+    ) -> None:
+        self.queries, self.n_folds = queries, len(folds)
+        self._y, self._weights, self._folds, self._scorer, self._n_jobs = y, weights, folds, scorer, n_jobs
+
+    def pairs(self, fold: int | None = None) -> UtilityPairs:
+        """Return the pairs that a fold is trained on, or all pairs."""
+        y, queries = self._y, self.queries
+        if fold is not None:
+            # The other rows make a query of their own, in which all are equal.
+            train = self._folds[fold].train
+            numbers = np.zeros(len(y), np.int32) if queries is None else queries
+            y, queries = np.where(train, y, 0.0), np.where(train, numbers, -1)
+        return UtilityPairs(y, qid=queries, sample_weight=self._weights, n_jobs=self._n_jobs)
+
+    def unseen(self, fold: int) -> NDArray[np.intp]:
+        """Return the rows that must have no influence on what a fold learns."""
+        return self._folds[fold].test
+
+    def evaluate(self, fold: int, scores: Vector) -> float:
+        """Score what a fold holds out by the scores of all rows; NaN if that is not defined."""
+        rows = self._folds[fold].test
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UndefinedQueryWarning)  # for every fold and alpha the same
+                return self._scorer.evaluate(
+                    self._y[rows],
+                    scores[rows],
+                    qid=_take(self.queries, rows),
+                    sample_weight=_take(self._weights, rows) if self._scorer.takes_weights else None,
+                )
+        except UndefinedMetricError:
+            return np.nan
+
+
+class PreferenceTask:
+    """Given pairs of rows, in folds of pairs.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+        Rows, ``[winner, loser]``.
+    n_rows : int
+    queries : ndarray of shape (n_rows,) or None
+    weights : ndarray of shape (n_pairs,) or None
+    folds : list of Fold
+        Of pairs.
+    """
+
+    def __init__(
+        self,
+        pairs: NDArray[np.integer],
+        n_rows: int,
+        queries: Codes | None,
+        weights: Vector | None,
+        folds: list[Fold],
+    ) -> None:
+        self.queries, self.n_folds = queries, len(folds)
+        self._pairs, self._n_rows, self._weights, self._folds = pairs, n_rows, weights, folds
+
+    def pairs(self, fold: int | None = None) -> PreferencePairs:
+        """Return the pairs that a fold is trained on, or all pairs."""
+        train = slice(None) if fold is None else self._folds[fold].train
+        return PreferencePairs(self._pairs[train], self._n_rows, weight=_take(self._weights, train), qid=self.queries)
+
+    def unseen(self, fold: int) -> NDArray[np.intp]:
+        """Return the rows that must have no influence on what a fold learns: those that it only tests."""
+        train, test = self._folds[fold]
+        return np.setdiff1d(self._pairs[test], self._pairs[train])
+
+    def evaluate(self, fold: int, scores: Vector) -> float:
+        """Return the share of held-out pairs in the right order, a tie counting half; the mean over queries."""
+        test = self._folds[fold].test
+        winners, losers = self._pairs[test].T
+        weights = np.ones(len(test)) if self._weights is None else self._weights[test]
+        right = weights * (0.5 + 0.5 * np.sign(scores[winners] - scores[losers]))
+        queries = np.zeros(len(test), np.int32) if self.queries is None else self.queries[winners]
+        totals = np.bincount(queries, weights)
+        known = totals > 0
+        return float(np.mean(np.bincount(queries, right)[known] / totals[known])) if known.any() else np.nan
+
+
+def _take(values: Any, rows: Any) -> Any:
+    return None if values is None else values[rows]

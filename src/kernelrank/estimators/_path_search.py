@@ -1,0 +1,138 @@
+"""Paths of alphas: trained in every fold, and scored on what the folds hold out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.estimators._alphas import AlphaGrid
+from kernelrank.estimators._cv_tasks import CVTask
+from kernelrank.estimators._folds import locate, mean_scores
+from kernelrank.estimators._representation import Representation
+from kernelrank.estimators._training import LossName, make_solver, shortcoming
+from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.kernels import Kernel, Linear
+from kernelrank.losses import PairwiseHinge
+from kernelrank.pairs import Pairs
+from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha
+
+Vector = NDArray[np.float64]
+
+_DECADES = 4.0  # of a grid, from the largest alpha downwards
+
+
+class Candidate(NamedTuple):
+    """A kernel, as the rows that are made of it, and the scores of the alphas that were tried."""
+
+    representation: Representation
+    alphas: Vector
+    scores: Vector
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, with its parameters resolved."""
+        return self.representation.kernel or Linear()
+
+    @property
+    def means(self) -> Vector:
+        """Mean score of each alpha."""
+        return mean_scores(self.scores)
+
+
+class PathSearch:
+    """Fits and scores one path after the other, and counts the fits.
+
+    The folds are trained one after the other, so that the memory of a single solver will do, whatever their number.
+    Where the path goes on, each fold starts again from its last solution: that takes 10 to 30 % more products with X
+    than a solver that had been kept.
+
+    Parameters
+    ----------
+    task : CVTask
+    alphas : int or array-like
+    loss, query_weighting, positive, tol, max_iter
+        As in :class:`kernelrank.RankSVM`.
+    scoring : object
+        What the task scores by: it may want to know what it scores, see `locate`.
+    progress : callable or None
+        Called after each fit, with how many of how many are done.
+    tell : callable
+        Called after each fold, with its number, how many there are, the alphas and their scores.
+    """
+
+    def __init__(
+        self,
+        task: CVTask,
+        alphas: Any,
+        *,
+        loss: LossName,
+        query_weighting: Literal["query", "pair"],
+        positive: bool,
+        tol: float,
+        max_iter: int,
+        scoring: Any,
+        progress: Callable[[int, int], None] | None,
+        tell: Callable[[int, int, Vector, Vector], None],
+    ) -> None:
+        self.task, self.lapses, self.n_fits = task, list[tuple[float, str]](), 0
+        self._alphas, self._scoring, self._progress, self._expected = alphas, scoring, progress, 0
+        self._tell = tell
+        self._model: dict[str, Any] = {"loss": loss, "query_weighting": query_weighting, "positive": positive}
+        self._stop: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "report": None}
+
+    def largest(self, rows: Representation) -> float:
+        """Return an alpha above which the direction of the hinge's solution for all rows does not change."""
+        loss = PairwiseHinge(self.task.pairs(), self._model["query_weighting"])
+        return largest_alpha(LinearOracle(rows.products, loss))
+
+    def search(self, rows: Representation, *, others: int) -> Candidate:
+        """Try the alphas for one kernel, in every fold; `others` is how many kernels follow."""
+        n_folds = self.task.n_folds
+        grid = AlphaGrid(self._alphas, lambda: self.largest(rows), _DECADES)
+        alphas, scores = np.empty(0), np.empty((0, n_folds))
+        starts = list[Vector | None]([None] * n_folds)
+        further = grid.first
+        self._expected = self.n_fits + len(further) * (n_folds * (1 + others) + 1)
+        while len(further):
+            found, before = np.empty((len(further), n_folds)), len(self.lapses)
+            for fold in range(n_folds):
+                found[:, fold], starts[fold] = self._score_fold(fold, rows, further, starts[fold])
+                self._tell(fold, n_folds, further, found[:, fold])
+            alphas, scores = np.append(alphas, further), np.concatenate([scores, found])
+            # Alphas below one that takes too many iterations would take more.
+            further = grid.further(alphas, mean_scores(scores)) if len(self.lapses) == before else np.empty(0)
+            self._expected += len(further) * (n_folds + 1)
+        return Candidate(rows, alphas, scores)
+
+    def train(self, candidate: Candidate, pairs: Pairs) -> Iterator[Result]:
+        """Fit all rows for every alpha of a candidate."""
+        self._expected = self.n_fits + len(candidate.alphas)
+        return self._path(candidate.representation.products, pairs, candidate.alphas)
+
+    def _path(self, products: Products, pairs: Pairs, alphas: Vector, start: Vector | None = None) -> Iterator[Result]:
+        """Fit for every alpha, one after the other; note what has not converged."""
+        solver = make_solver(products, pairs, start=start, **self._model)
+        for alpha in alphas:
+            result = solver.minimize(float(alpha), **self._stop)
+            if not result.converged:
+                self.lapses.append((result.gap, shortcoming(self._model["loss"], self._stop["tol"], result)))
+            self.n_fits += 1
+            if self._progress is not None:
+                self._progress(self.n_fits, self._expected)
+            yield result
+
+    def _score_fold(
+        self, fold: int, rows: Representation, alphas: Vector, start: Vector | None
+    ) -> tuple[Vector, Vector]:
+        """Score what a fold holds out, for every alpha; return its last solution, too."""
+        scores, products = np.empty(len(alphas)), rows.without(self.task.unseen(fold)).products
+        try:
+            for k, result in enumerate(self._path(products, self.task.pairs(fold), alphas, start)):
+                locate(self._scoring, rows.kernel, float(alphas[k]), fold)
+                scores[k] = self.task.evaluate(fold, result.scores)
+        except NoComparablePairsError as reason:
+            raise NoComparablePairsError(f"Fold {fold} cannot be trained on. {reason}") from None
+        return scores, result.w

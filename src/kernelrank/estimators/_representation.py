@@ -1,0 +1,120 @@
+"""Rows as the solvers of the RankSVM family see them: features, features of a reduced set, or functions of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank._memory import require_memory
+from kernelrank.features import NystromMap
+from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
+from kernelrank.kernels._matrices import check_kernel_matrix, check_semidefinite
+from kernelrank.solvers import Products, RowSpace, make_kernel_products, make_products, restrict
+
+Vector = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Representation:
+    """Products for a solver, and the way back from its solution to a model.
+
+    Attributes
+    ----------
+    products : Products
+    kernel : Kernel or None
+        With its parameters resolved; None for the linear one.
+    basis : ndarray or None
+        Rows whose kernels are combined; None for all of them.
+    nystrom : NystromMap or None
+        The map of a reduced set, which has fewer basis rows than rows.
+    space : RowSpace or None
+        The span of the rows, where the solver works in it.
+    """
+
+    products: Products
+    kernel: Kernel | None = None
+    basis: Rows | None = None
+    nystrom: NystromMap | None = None
+    space: RowSpace | None = None
+
+    def start(self, coef: Vector | None) -> Vector | None:
+        """Return what a solver starts from, given the weights of the features of an earlier fit."""
+        if coef is None or self.kernel is not None:
+            return None
+        return coef if self.space is None else self.space.project(coef)
+
+    def coefficients(self, w: Vector) -> Vector:
+        """Return the weights of the features, or of the basis rows' kernels."""
+        if self.kernel is None:
+            return w if self.space is None else self.space.lift(w)
+        return w[: self.products.n_rows] if self.nystrom is None else np.asarray(self.nystrom.coefficients(w))
+
+    def without(self, held_out: Rows) -> Representation:
+        """Leave out what only held-out basis rows can tell; functions of all rows are learnt from the others alone."""
+        if self.nystrom is None:
+            return self
+        return replace(self, products=restrict(self.products, self.nystrom.without(held_out).restrict))
+
+    def attributes(self, X: Any, w: Vector) -> dict[str, Any]:
+        """Return the attributes that a fitted estimator has for its solution; X are the rows of the fit."""
+        if self.kernel is None:
+            return {"coef_": self.coefficients(w)}
+        found: dict[str, Any] = {"kernel_": self.kernel, "dual_coef_": self.coefficients(w)}
+        if self.basis is not None:
+            found["basis_indices_"] = self.basis
+        if not isinstance(self.kernel, Precomputed):
+            found["basis_"] = X.copy() if self.basis is None else X[self.basis]
+        elif self.basis is not None:  # the columns of its matrix stand for the basis
+            found["dual_coef_"] = np.zeros(X.shape[1])
+            found["dual_coef_"][self.basis] = self.coefficients(w)
+        return found
+
+
+def represent(
+    X: Any,
+    kernel: Any,
+    n_basis: int | None,
+    random_state: Any,
+    *,
+    n_threads: int,
+    queries: NDArray[np.int32] | None = None,
+    positive: bool = False,
+) -> Representation:
+    """Prepare checked rows for training with a kernel, of all rows' functions or of `n_basis` rows'.
+
+    Weights that must be `positive` are those of the features themselves: no other basis will do.
+    """
+    kernel = make_kernel(kernel)
+    if isinstance(kernel, Linear):
+        if n_basis is not None:
+            raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
+        space = None if positive else RowSpace.if_wide(X, queries)
+        return Representation(make_products(X if space is None else space.features, n_threads, queries), space=space)
+    m = X.shape[0]
+    if n_basis is None or n_basis >= m:
+        return _all_functions(X, kernel.resolve(X), None if n_basis is None else np.arange(m), n_threads)
+    require_memory(
+        8.0 * m * n_basis + 32.0 * n_basis**2,
+        f"Features of {m} rows, made of {n_basis} basis rows,",
+        "Use a smaller n_basis.",
+    )
+    nystrom = NystromMap(kernel, n_basis, random_state=random_state).fit(X)
+    products = make_products(nystrom.transform(X), n_threads, queries)
+    return Representation(products, nystrom.kernel_, nystrom.basis_indices_, nystrom)
+
+
+def _all_functions(X: Any, kernel: Kernel, basis: Rows | None, n_threads: int) -> Representation:
+    m = X.shape[0]
+    if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
+        raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
+    require_memory(8.0 * m * m * (1 if kernel.semidefinite else 2), f"The kernel matrix of {m} rows", "Use n_basis.")
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused next
+        K = kernel(X)
+    check_kernel_matrix(K)
+    if not kernel.semidefinite:
+        check_semidefinite(K)
+    return Representation(make_kernel_products(K, n_threads), kernel, basis)

@@ -1,0 +1,91 @@
+"""Agreement of scores with given pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernelrank._rules import SHARE
+from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
+from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, ratio, summarise
+from kernelrank.pairs._preferences import check_pairs, queries_of_pairs
+
+
+def pair_accuracy(
+    pairs: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    weight: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    ties: float = 0.5,
+    undefined: Undefined = "skip",
+    per_query: bool = False,
+) -> Summary:
+    """Share of given pairs that the scores put in the right order.
+
+    It measures a model on pairs that were held out from ``fit_pairs``.
+
+    Parameters
+    ----------
+    pairs : array-like of shape (n_pairs, 2)
+        Row numbers, ``[winner, loser]``: the first should have the higher score. A pair that is there twice counts
+        twice; pairs may contradict each other.
+    y_score : array-like of shape (n_samples,)
+        Predicted scores of the rows that the pairs refer to.
+    weight : array-like of shape (n_pairs,), optional
+        Weights of the pairs, not negative.
+    qid : array-like of shape (n_samples,), optional
+        Query of each row, in any order. The result is then the mean over the queries that have a pair, and a pair of
+        rows of different queries is an error.
+    ties : float, default=0.5
+        What a pair with equal scores counts, from 0 (an error) to 1 (correct).
+    undefined : {"skip", 0, 1}, default="skip"
+        The value for a query without a pair. With "skip" the query is left out of the mean.
+    per_query : bool, default=False
+        Whether to return the values of the queries, in the order of their first rows, instead of the mean; NaN
+        for one without a pair, unless `undefined` is a number.
+
+    Returns
+    -------
+    float, or ndarray of shape (n_queries,)
+        Between 0 and 1; 0.5 is what random scores get.
+
+    Raises
+    ------
+    ValueError
+        If a pair refers to a row that `y_score` does not have, compares a row with itself, or joins two queries.
+    NoComparablePairsError
+        If there are no pairs, or none with a weight.
+
+    Warns
+    -----
+    UndefinedQueryWarning
+        If some queries have no pair and are left out.
+
+    See Also
+    --------
+    concordance_index : The same for all pairs of rows with different true values.
+
+    Examples
+    --------
+    >>> from kernelrank import RankSVM
+    >>> from kernelrank.metrics import pair_accuracy
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [3.0, 1.0]]
+    >>> model = RankSVM().fit_pairs(X, [[1, 0], [2, 1]])
+    >>> pair_accuracy([[3, 0], [2, 0], [0, 1]], model.predict(X))  # the last one is against the trend
+    0.6666666666666666
+    """
+    SHARE("ties", ties)
+    UNDEFINED("undefined", undefined)
+    scores = check_vector(y_score, "y_score")
+    edges = check_pairs(pairs, len(scores), of="y_score")
+    weights, _ = scale_weights(check_weights(weight, len(edges), "weight", of="pairs"))
+    codes, n_queries = encode_queries(qid, len(scores))
+    queries = np.zeros(len(edges), np.int32) if codes is None else queries_of_pairs(edges, codes)
+    winners, losers = scores[edges[:, 0]], scores[edges[:, 1]]
+    right = np.where(winners == losers, ties, winners > losers)
+    totals = np.bincount(queries, weights, minlength=n_queries)
+    found = np.bincount(queries, right if weights is None else right * weights, minlength=n_queries)
+    values = np.minimum(ratio(found, totals), 1.0)  # sums of weights are rounded
+    return summarise(values, per_query, undefined, "pair", NoComparablePairsError)
