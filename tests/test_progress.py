@@ -30,12 +30,12 @@ class Terminal(io.StringIO):
 
 
 def record(upper, lower):
-    return {"upper_bound": upper, "lower_bound": lower, "n_products": 3, "seconds": 0.5}
+    return {"upper_bound": upper, "lower_bound": lower, "n_products": 3, "seconds": 0.5, "goal": 1e-4}
 
 
 def test_a_terminal_gets_a_bar_that_grows_and_goes_away():
     stream = Terminal()
-    with FitProgress(1e-4, stream=stream) as progress:
+    with FitProgress(stream=stream) as progress:
         progress(record(1.0, 0.0))
         progress(record(0.5, 0.49))
         progress(record(0.6, 0.4))  # a gap may grow; a bar does not
@@ -50,7 +50,7 @@ def test_a_terminal_gets_a_bar_that_grows_and_goes_away():
 def test_a_bar_does_not_wrap(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     stream = Terminal()
-    with FitProgress(1e-4, stream=stream) as progress:
+    with FitProgress(stream=stream) as progress:
         progress(record(1.0, 0.0))
     assert max(len(line.removesuffix("\x1b[K")) for line in stream.getvalue().split("\r")) == 39
 

@@ -67,28 +67,27 @@ class Progress:
 
 
 class FitProgress(Progress):
-    """Shows how a fit approaches its tolerance; an estimator calls it as its ``verbose``.
+    """Progress of a fit towards the gap it has to reach; an estimator calls it as its ``verbose``.
 
     Parameters
     ----------
-    tol : float
-        The gap to be reached.
     shown, stream
         As for :class:`Progress`.
     """
 
-    def __init__(self, tol: float, shown: bool = True, stream: TextIO | None = None) -> None:
+    def __init__(self, shown: bool = True, stream: TextIO | None = None) -> None:
         super().__init__(shown, stream)
-        self._tol, self._share = tol, 0.0
+        self._share = 0.0
 
     def __call__(self, record: Any) -> None:
         """Show a record of ``history_``."""
-        gap = max(float(record["upper_bound"] - record["lower_bound"]), 1e-300)
-        # Gaps fall by factors, from about 1 to tol.
-        self._share = max(self._share, math.log(gap) / math.log(self._tol) if self._tol < 1 else 0.0)
+        gap, goal = float(record["upper_bound"] - record["lower_bound"]), float(record["goal"])
+        # Gaps fall by factors, from about 1 to the goal, which may itself fall with the objective.
+        if goal < 1:
+            self._share = max(self._share, math.log(max(gap, goal)) / math.log(goal))
         self.show(
             self._share,
-            f"objective {record['upper_bound']:.6f}  gap {gap:.1e} of {self._tol:.1e}  {record['seconds']:.1f} s",
+            f"objective {record['upper_bound']:.6f}  gap {gap:.1e} of {goal:.1e}  {record['seconds']:.1f} s",
         )
 
 

@@ -86,12 +86,23 @@ def check_weights(
     return vector
 
 
-def scale_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float64] | None, float]:
-    """Divide by a power of two, which is exact, so that no product of two weights overflows; return it as well."""
+def scale_weights(
+    weights: NDArray[np.float64] | None, queries: NDArray[np.integer[Any]] | None = None
+) -> tuple[NDArray[np.float64] | None, Any]:
+    """Divide by a power of two, which is exact, so that no product of two weights overflows; return it as well.
+
+    With `queries`, the query of each weight, every query has a power of its own, and the powers are returned as an
+    array: no query underflows beside the others.
+    """
     if weights is None or len(weights) == 0:
         return weights, 1.0
-    unit = float(np.exp2(np.floor(np.log2(weights.max()))))
-    return weights / unit, unit
+    if queries is None:
+        common = float(np.exp2(np.floor(np.log2(weights.max()))))
+        return weights / common, common
+    largest = np.zeros(int(queries.max()) + 1)
+    np.maximum.at(largest, queries, weights)
+    unit = np.exp2(np.floor(np.log2(np.where(largest > 0, largest, 1.0))))
+    return weights / unit[queries], unit
 
 
 def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tuple[NDArray[np.int32] | None, int]:

@@ -117,7 +117,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
     >>> from kernelrank import RankSVM
     >>> from kernelrank.pipelines import QueryPipeline
     >>> model = QueryPipeline([("scale", StandardScaler()), ("rank", RankSVM())])
-    >>> model.fit([[1.0], [2.0], [4.0], [3.0]], [0, 1, 0, 1], qid=["a", "a", "b", "b"]).score(
+    >>> model.fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], qid=["a", "a", "b", "b"]).score(
     ...     [[1.0], [2.0]], [0, 1], qid=["c", "c"]
     ... )
     1.0

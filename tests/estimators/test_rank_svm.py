@@ -274,7 +274,7 @@ def test_with_alpha_scaled_as_the_features_are_the_model_is_the_same(rng, loss, 
 
 def test_features_too_large_for_float64_are_a_clear_error(rng):
     X, y = data(rng)
-    for model, scale in ((RankSVM(), 1e300), (RankSVM(alpha=1e-200), 1), (RankSVM(alpha=5e-324), 1)):
+    for model, scale in ((RankSVM(), 1e300), (RankSVM(alpha=5e-324), 1)):
         with pytest.raises(ValueError, match=r"features are too large, or alpha is too small for them\. Rescale"):
             model.fit(X * scale, y)
 
@@ -422,3 +422,33 @@ def test_scoring_without_the_queries_warns_with_both_remedies(rng):
     with pytest.warns(MissingQueryWarning, match=r'Pass qid to score.*column named "qid".*enable_metadata_routing'):
         model.score(X, y)
     RankSVM().fit(X, y).score(X, y)  # nothing to warn about
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("small", [1e-10, 1e-160, 1e-200, 1e-300])
+def test_a_query_counts_the_same_whatever_its_weights_are_multiplied_by(rng, loss, small):
+    """At 1e-160 the features were blamed, and at 1e-200 the query was left out without a word."""
+    X, y = data(rng, m=60)
+    qid = np.repeat([0, 1, 2], 20)
+    weights = rng.integers(1, 4, 60).astype(float)
+    reference = RankSVM(loss=loss, tol=1e-6).fit(X, y, qid=qid, sample_weight=weights)
+    scaled = np.where(qid == 1, small, 1.0) * weights
+    model = RankSVM(loss=loss, tol=1e-6).fit(X, y, qid=qid, sample_weight=scaled)
+    assert model.objective_ == pytest.approx(reference.objective_, abs=1e-6)
+    pairs = np.array([(j, i) for i in range(60) for j in range(60) if qid[i] == qid[j] and y[i] < y[j]])
+    weight = np.where(qid[pairs[:, 0]] == 1, small, 1.0)
+    even, uneven = (
+        RankSVM(loss=loss, tol=1e-6).fit_pairs(X, pairs, qid=qid, weight=each) for each in (weight**0, weight)
+    )
+    assert uneven.objective_ == pytest.approx(even.objective_, abs=1e-6)
+    assert uneven.n_pairs_ == pytest.approx(weight.sum(), rel=1e-12)
+
+
+def test_weights_that_float64_cannot_average_are_named(rng):
+    """A path has one scale for all queries."""
+    from kernelrank import RankSVMCV
+
+    X, y = data(rng, m=60)
+    qid = np.repeat([0, 1, 2], 20)
+    with pytest.raises(ValueError, match=r"weights of some query.*query 1"):
+        RankSVMCV(3, cv=2).fit(X, y, qid=qid, sample_weight=np.where(qid == 1, 1e-160, 1.0))

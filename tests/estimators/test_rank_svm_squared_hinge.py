@@ -52,7 +52,14 @@ def test_the_attributes_say_what_they_promise(rng, query_weighting, weighted, po
     assert model.n_pairs_ == pytest.approx(comparable_pairs(y, qid, weights).sum(), rel=1e-12)
     assert type(model.n_pairs_) is (float if weighted else int)
     assert model.n_iter_ == len(model.history_) > 1
-    assert model.history_.dtype.names == ("upper_bound", "lower_bound", "seconds", "n_products", "n_evaluations")
+    assert model.history_.dtype.names == (
+        "upper_bound",
+        "lower_bound",
+        "seconds",
+        "n_products",
+        "n_evaluations",
+        "goal",
+    )
     assert model.history_["upper_bound"][-1] == model.objective_
     assert model.history_["upper_bound"][-1] - model.history_["lower_bound"][-1] == model.gap_
     assert model.n_features_in_ == 4
@@ -69,8 +76,9 @@ def test_tol_is_the_gradient_relative_to_that_of_zero(rng, tol):
 def test_not_converged_warns_with_the_gap_and_keeps_the_best(rng):
     X, y = data(rng)
     text = (
-        r"Not converged after 2 iterations: tol asks for a gap, and a gradient relative to that of w = 0, of 1e-06; the"
-        r" certified gap is 0\.\d+.*best solution found is kept.*Increase max_iter, tol or alpha"
+        r"Not converged after 2 iterations: tol=1e-06 asks for a gap of 1e-06, and a gradient of 1e-06 relative to that"
+        r" of w = 0; the certified gap is 0\.\d+, of an objective of 0\.\d+\. The best solution found is kept.*Increase"
+        r" max_iter, tol or alpha"
     )
     with pytest.warns(ConvergenceWarning, match=text) as record:
         model = squared(1e-3, tol=1e-6, max_iter=2).fit(X, y)

@@ -66,3 +66,18 @@ def test_planes_that_are_not_used_for_long_go(rng):
     np.testing.assert_array_equal(cuts.offsets, [0, 3, 7])
     np.testing.assert_allclose(cuts.gram[1:, 1:], [[a @ b for b in cuts._a[1:3]] for a in cuts._a[1:3]], rtol=1e-13)
     np.testing.assert_array_equal(cuts.u, use[[0, 3, 7]])
+
+
+def test_the_gram_matrix_of_some_features_follows_their_changes(rng):
+    """It is updated by the features that change, while planes come and go; more than half of them, and it is new."""
+    cuts = Cuts(plain_vectors(60), most=12)
+    features = rng.random(60) < 0.5
+    for step in range(200):
+        cuts.add(rng.normal(size=60), rng.random())
+        if step % 5 == 0:
+            cuts.use(rng.dirichlet(np.ones(cuts.size)))
+        changed = rng.random(60) < (0.9 if step % 17 == 0 else 0.05)
+        features = features ^ changed
+        slopes = cuts.slopes[:, features]
+        # Fifty updates of numbers of the size of 60, each rounded.
+        np.testing.assert_allclose(cuts.gram_of(features), slopes @ slopes.T, atol=1e-12)

@@ -49,8 +49,7 @@ def train(args: argparse.Namespace) -> int:
         **describe_kernel(model),
         "n_pairs" if data.weight is None else "weight_of_pairs": getattr(model, "n_pairs_", None),
         "alpha": model.alpha,
-        "objective": getattr(model, "objective_", None),  # a closed form has no certificate
-        "gap": getattr(model, "gap_", None),
+        **_certificate(model),
         "converged": converged,
         "iterations": model.n_iter_,
         "seconds": round(seconds, 3),
@@ -139,8 +138,7 @@ def cv(args: argparse.Namespace) -> int:
             {"alpha": float(alpha), **_spread(row)} for alpha, row in zip(model.alphas_, model.scores_, strict=True)
         ],
         "metrics": {name: _summarise_folds(*each.T) for name, each in per_fold.items()},
-        "objective": getattr(model, "objective_", None),
-        "gap": getattr(model, "gap_", None),
+        **_certificate(model),
         "converged": convergence.reached,
         "model": args.output,
     }
@@ -158,7 +156,7 @@ def demo(args: argparse.Namespace) -> int:
 def fit_with_progress(model: RankSVM | RankRLS, data: Data, shown: bool) -> tuple[float, bool]:
     """Fit a model; return how long it took, and whether it has converged."""
     began = time.perf_counter()
-    with FitProgress(model.tol, shown) as progress, _Convergence() as convergence:
+    with FitProgress(shown) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVM):
             model.set_params(verbose=progress)
         model.fit(data.X, data.utilities(), qid=data.qid, sample_weight=data.weight)
@@ -175,6 +173,13 @@ def write_scores(target: str, scores: Vector, as_json: bool = False) -> None:
         return
     with replace_file(target) as file:
         file.write(text.encode())
+
+
+def _certificate(model: Any) -> dict[str, float | None]:
+    """Return the objective and its gap, also relative to the objective; a closed form has neither."""
+    objective, gap = getattr(model, "objective_", None), getattr(model, "gap_", None)
+    relative = None if objective is None or gap is None else gap / objective if objective > 0 else 0.0
+    return {"objective": objective, "gap": gap, "relative_gap": relative}
 
 
 class _FoldScores:

@@ -158,7 +158,8 @@ def _add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
     group.add_argument(
         "--tol",
         type=float,
-        help="certified gap to reach (default: 0.001); of rankrls, where it iterates, the residual (default: 1e-06)",
+        help="certified gap to reach (default: 0.001); for an objective below 0.1, ten times that of the objective;"
+        " of rankrls, where it iterates, the residual (default: 1e-06)",
     )
     group.add_argument("--max-iter", type=int, help="iterations at most (default: 1000)")
     group.add_argument("--jobs", type=int, metavar="N", help="threads; -1 for all cores (default: 1)")

@@ -15,7 +15,7 @@ def print_json(result: Any) -> None:
 
 def print_record(result: dict[str, Any]) -> None:
     """Print one line a field; what is not there is left out."""
-    width = max(len(name) for name in result)
+    width = max(len(name) for name, value in result.items() if value is not None)
     for name, value in result.items():
         if value is not None:
             text = f"{value:.6g}" if isinstance(value, float) else show(value)

@@ -8,7 +8,7 @@ argument   here
 ``-c C``   with n queries and N pairs, 1/2 ||w||^2 + C/n sum of slacks is minimised:
            ``alpha = n / (2 C N)``, every pair the same, for ``-l 1``; ``alpha = n / (2 C n')``, every
            query the same, for ``-l 2``, where n' of the queries have a pair to order
-``-e eps`` the certified gap, relative to the largest loss
+``-e eps`` the certified gap, relative to the largest loss, and smaller where the objective is (``tol`` of RankSVM)
 ``-# k``   iterations at most
 ``-t``     0: the linear kernel; 1: ``(s a.b + r)^d`` with ``-s``, ``-r`` and ``-d``; 2: ``exp(-g ||a - b||^2)``
            with ``-g``. C keeps its meaning, and ||w|| is the norm of the function

@@ -47,8 +47,9 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
     classes : array-like of shape (n_classes,), default=None
         The classes from the lowest to the highest. None means sorted; text is then sorted by the alphabet.
     tol : float, default=1e-3
-        Certified gap to reach, relative to the objective of ``w = 0``, which is 1 or less: the mean of
-        ``2 * min(share below, share above)`` of the thresholds.
+        Stop at a certified gap of ``tol``, relative to the objective of ``w = 0``, which is 1 or less: the mean of
+        ``2 * min(share below, share above)`` of the thresholds. Where the objective is below a tenth of that, the gap
+        to reach falls with the objective, as in :class:`RankSVM`.
     max_iter : int, default=1000
         Iterations at most, each with two products with the features.
     n_jobs : int, default=None
@@ -81,7 +82,7 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
     n_iter_ : int
         Iterations made.
     history_ : structured ndarray of shape (n_iter_,)
-        ``upper_bound, lower_bound, seconds, n_products, n_evaluations`` of each iteration.
+        As in :class:`RankSVM`.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -161,14 +162,13 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         loss = OrdinalHinge(codes[weighty], None if weights is None else weights[weighty])
         representation = self._represent(X)
         oracle = LinearOracle(representation.products, _OfSomeRows(loss, weighty))
-        tol = self.tol * oracle.risk(np.zeros(X.shape[0])).value
         report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
-        result = Bundle(oracle).minimize(self.alpha, tol=tol, max_iter=self.max_iter, report=report)
+        result = Bundle(oracle).minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         solution = representation.attributes(X, result.w)
         self._store(result, noted, solution, classes_=classes, history_=result.history)
         self.thresholds_ = loss.thresholds(self._evaluate(X)[weighty])
         if not result.converged:
-            warn(shortcoming("hinge", tol, result), ConvergenceWarning)
+            warn(shortcoming("hinge", self.tol, result), ConvergenceWarning)
         return self
 
     def decision_function(self, X: Any) -> Vector:

@@ -53,9 +53,10 @@ class RankSVM(SupportRanker):
     positive : bool, default=False
         Allow no negative coefficients: the score then never falls when a feature grows. Linear kernel only.
     tol : float, default=1e-3
-        When to stop. For the hinge, the certified gap; the objective of ``w = 0`` is 1, so it is
-        relative to that. For the squared hinge, the norm of the gradient relative to that of
-        ``w = 0``, and the certified gap, which follows from the gradient.
+        Stop at a certified gap of ``tol``, relative to the objective of ``w = 0``, which is 1. Where the objective is
+        below 0.1, stop at ``10 * tol * max(objective, 0.01)``: by default, an objective above 0.01 is then within 1 %
+        of the optimum. With the squared hinge, the norm of the gradient relative to that of ``w = 0`` must be at most
+        ``tol`` as well.
     max_iter : int, default=1000
         Iterations at most. One of the hinge has two products with X, one of the squared hinge
         as many as its inner conjugate gradients take.
@@ -66,8 +67,8 @@ class RankSVM(SupportRanker):
     random_state : int, RandomState instance or None, default=0
         For the draw of `n_basis` rows.
     verbose : int or callable, default=0
-        1 prints a line for the kernel matrix, and one per iteration: objective, lower bound and gap. A function is
-        called with each record of `history_` instead.
+        1 prints a line for the kernel matrix, and one per iteration: objective, lower bound, gap and the gap to reach.
+        A function is called with each record of `history_` instead.
 
     Attributes
     ----------
@@ -92,7 +93,8 @@ class RankSVM(SupportRanker):
     n_pairs_ : int, or float with sample_weight
         Comparable pairs N, or their total weight.
     history_ : structured ndarray of shape (n_iter_,)
-        ``upper_bound, lower_bound, seconds, n_products, n_evaluations`` of each iteration.
+        ``upper_bound, lower_bound, seconds, n_products, n_evaluations, goal`` of each iteration. The gap is
+        ``upper_bound - lower_bound``, never negative, and ``goal`` is the gap at which `tol` says to stop.
     n_features_in_ : int
         Features seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -113,6 +115,8 @@ class RankSVM(SupportRanker):
     X may be dense or CSR/CSC, float64 or float32, and is not copied, except that a feature far
     from zero compared with its spread is shifted first: offsets carry no information here, but
     would cost digits. Such a sparse matrix gets a second array of values.
+    A dense X with at most 150 rows and at least ten times as many features is replaced by the coordinates of its rows
+    in an orthonormal basis of their span, unless `positive`: O(n_features m^2) once, then O(m^2) per iteration.
 
     References
     ----------
@@ -183,11 +187,13 @@ class RankSVM(SupportRanker):
         """
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
-        weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
+        weights = check_weights(sample_weight, X.shape[0])
         y = check_vector(y, "y", X.shape[0])
         queries, _ = encode_queries(qid, X.shape[0])
+        # Where every query counts the same, what all of its weights are multiplied by does not matter.
+        weights, unit = scale_weights(weights, queries if self.query_weighting == "query" else None)
         pairs = UtilityPairs(y, qid=queries, sample_weight=weights, n_jobs=self.n_jobs)
-        n_pairs = pairs.n_pairs if weights is None else pairs.n_pairs * unit * unit
+        n_pairs = pairs.n_pairs if weights is None else _total(pairs.pairs_per_query, unit, power=2)
         return self._train(X, pairs, queries, noted, n_pairs_=n_pairs)
 
     def fit_pairs(
@@ -225,10 +231,15 @@ class RankSVM(SupportRanker):
         """
         X, qid, noted = self._check_rows(X, qid)
         pairs = as_array(pairs, "pairs")
-        weights, unit = scale_weights(check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs"))
+        weights = check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs")
         queries, _ = encode_queries(qid, X.shape[0])
         preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
-        n_pairs = preferences.n_pairs if weights is None else preferences.n_pairs * unit
+        n_pairs = preferences.n_pairs
+        if weights is not None:  # now that pairs are known to be rows
+            of_pair = queries[pairs[:, 0]] if queries is not None and self.query_weighting == "query" else None
+            weights, unit = scale_weights(weights, of_pair)
+            preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
+            n_pairs = _total(preferences.pairs_per_query, unit)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
     def _train(
@@ -261,3 +272,12 @@ class RankSVM(SupportRanker):
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
         last = getattr(self, "coef_", None)
         return last if self.warm_start and last is not None and len(last) == n_features else None
+
+
+def _total(per_query: NDArray[Any], unit: Any, power: int = 1) -> float:
+    """Return the weight of all pairs, from that of each query in units of its own, or in a common one."""
+    units = np.full(len(per_query), unit) if np.ndim(unit) == 0 else unit
+    with np.errstate(over="ignore"):  # infinity says it
+        for _ in range(power):
+            per_query = per_query[: len(units)] * units  # queries beyond have no pair
+        return float(per_query.sum())

@@ -82,7 +82,7 @@ class RankSVMCV(SupportRanker):
     coef_path_ : ndarray of shape (n_alphas, n_features) or (n_alphas, n_basis)
         Solutions for all rows; those of `dual_coef_` with a kernel.
     gaps_ : ndarray of shape (n_alphas,)
-        Their certificates.
+        Their certificates: each objective exceeds its optimum by at most this, which is never negative.
     coef_ : ndarray of shape (n_features,)
         The solution for `alpha_`.
     dual_coef_, basis_, basis_indices_, kernel_, objective_, gap_, n_iter_, n_pairs_, n_features_in_, feature_names_in_

@@ -42,15 +42,15 @@ def shortcoming(loss: LossName, tol: float, result: Result) -> str:
     """Say what a result that has not converged has reached."""
     if result.exhausted:
         return (
-            f"Not converged, and float64 can do no more: tol asks for {tol:.3g}, and the certified gap is"
-            f" {result.gap:.3g}. The best solution found is kept. Features, or values of the kernel, are too large for"
-            " alpha, or differ too much in size: standardise the features, or increase alpha or tol."
+            f"Not converged, and float64 can do no more: tol={tol:.3g} asks for a gap of {result.goal:.3g}, and the"
+            f" certified gap is {result.gap:.3g}. The best solution found is kept. Features, or values of the kernel,"
+            " are too large for alpha, or differ too much in size: standardise the features, or increase alpha or tol."
         )
-    what = "a gap" if loss == "hinge" else "a gap, and a gradient relative to that of w = 0,"
+    also = "" if loss == "hinge" else f", and a gradient of {tol:.3g} relative to that of w = 0"
     return (
-        f"Not converged after {result.n_iter} iterations: tol asks for {what} of {tol:.3g};"
-        f" the certified gap is {result.gap:.3g}. The best solution found is kept."
-        " Increase max_iter, tol or alpha, or standardise the features."
+        f"Not converged after {result.n_iter} iterations: tol={tol:.3g} asks for a gap of {result.goal:.3g}{also};"
+        f" the certified gap is {result.gap:.3g}, of an objective of {result.objective:.3g}. The best solution found is"
+        " kept. Increase max_iter, tol or alpha, or standardise the features."
     )
 
 
@@ -58,7 +58,8 @@ def print_record(record: Any) -> None:
     """Show one iteration in one line."""
     gap = record["upper_bound"] - record["lower_bound"]
     print(
-        f"objective {record['upper_bound']:.6f}  lower bound {record['lower_bound']:.6f}  gap {gap:.2e}"
+        f"objective {record['upper_bound']:.6f}  lower bound {record['lower_bound']:.6f}"
+        f"  gap {gap:.2e} of {record['goal']:.2e}"
         f"  products {record['n_products']}  seconds {record['seconds']:.2f}",
         flush=True,
     )

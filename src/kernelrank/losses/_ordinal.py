@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelrank._dense import dot
 from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.losses._pairwise import Risk
+from kernelrank.losses._pairwise import Risk, rounding_of
 
 Vector = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ class OrdinalHinge:
                 paid += amount
         g *= self._scale
         offset = 2.0 * paid * self._scale
-        value = offset + dot(g, ordered.scores)
+        value = offset + dot(g, ordered.scores) + rounding_of(scores)
         by_row = np.empty_like(g)
         by_row[ordered.rows] = g
         return Risk(value, offset, by_row)

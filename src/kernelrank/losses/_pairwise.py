@@ -14,13 +14,16 @@ from kernelrank.pairs import Pairs
 Vector = NDArray[np.float64]
 QueryWeighting = Literal["query", "pair"]
 
+_HOPELESS = 2.0**40  # scores further apart leave a margin of 1 fewer than four digits
 _WIDE = 1024.0  # scores further apart lose more than six digits to the square of that
 
 
 class Risk(NamedTuple):
     """A loss at one score vector p, and the plane that touches it there.
 
-    For every other score vector p', ``loss(p') >= offset + g . p'``, with equality at p.
+    For every other score vector p', ``loss(p') >= offset + g . p'``, with equality at p. Where the scores are so far
+    apart that their rounding shows beside a margin of 1, `value` is an upper bound: no step is then worth taking that
+    only seems to lower it.
     """
 
     value: float
@@ -47,6 +50,17 @@ class SmoothLoss(Loss, Protocol):
         """Diagonal of the second derivative, at the scores evaluated last."""
 
 
+def rounding_of(scores: Vector) -> float:
+    """Bound the rounding of differences of scores, where it shows beside a margin of 1."""
+    spread = _spread(scores)
+    return float(np.finfo(np.float64).eps) * spread if _HOPELESS < spread < np.inf else 0.0
+
+
+def _spread(scores: Vector) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever has infinite scores will see it
+        return float(np.ptp(scores))
+
+
 class _PairwiseLoss:
     """Average over pairs of rows, by query or by pair."""
 
@@ -62,7 +76,15 @@ class _PairwiseLoss:
         self._violated = pairs.violated()
         self._weighted = np.asarray(pairs.pairs_per_query).dtype.kind == "f"
         if query_weighting == "query":
-            self._scale = np.divide(1.0 / comparable.sum(), totals, out=np.zeros_like(totals), where=comparable)
+            with np.errstate(over="ignore"):
+                self._scale = np.divide(1.0 / comparable.sum(), totals, out=np.zeros_like(totals), where=comparable)
+            if not np.isfinite(self._scale).all():
+                raise ValueError(
+                    "The weights of some query are too small beside those of another for float64: the pairs of query"
+                    f" {int(np.argmax(self._scale))} weigh {totals[np.argmax(self._scale)]:.3g} together. A query"
+                    " counts the same whatever its weights are multiplied by: divide those of each query by their"
+                    " largest."
+                )
         else:
             self._scale = np.where(comparable, 1.0 / totals.sum(), 0.0)
 
@@ -98,7 +120,7 @@ class PairwiseHinge(_PairwiseLoss):
         """Evaluate the loss."""
         g, violations, inner = self._violated.count(scores, self._scale)
         offset = dot(self._scale, violations)
-        return Risk(offset + dot(self._scale, inner), offset, g)
+        return Risk(offset + dot(self._scale, inner) + rounding_of(scores), offset, g)
 
 
 class PairwiseSquaredHinge(_PairwiseLoss):
@@ -138,20 +160,24 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         quadratic = self._add_laplacian(scores, g)
         g *= 2.0
         constant = dot(self._scale, violations)
-        return Risk(constant + 2.0 * dot(self._scale, inner) + quadratic, constant - quadratic, g)
+        value = constant + 2.0 * dot(self._scale, inner) + quadratic
+        # A hinge of h, of scores that are off by e, has the square (h + e)^2 at most.
+        error = rounding_of(scores)
+        error *= 2.0 * float(np.sqrt(max(value, 0.0))) + error
+        self.rounding += error
+        return Risk(value + error, constant - quadratic, g)
 
     def _add_laplacian(self, scores: Vector, g: Vector) -> float:
         """Add L p / N to g, and return p . L p / N."""
         self.rounding = 0.0
-        with np.errstate(invalid="ignore"):  # whoever has infinite scores will see it
-            wide = _WIDE < np.ptp(scores) < np.inf
-        if not wide:
+        spread = _spread(scores)
+        if not _WIDE < spread < np.inf:
             _, square = self._violated.multiply(scores, self._scale, add_to=g)
             return dot(self._scale, square)
         # Violated pairs may be close together and far from the others: their differences would drown. Sums of
         # whole numbers are exact, and those of the rest are small; but weights are no whole numbers.
         if self._weighted:
-            self.rounding = 4.0 * float(np.finfo(np.float64).eps * np.ptp(scores) ** 2)
+            self.rounding = 4.0 * float(np.finfo(np.float64).eps * spread**2)
         whole = np.rint(scores)
         rest = scores - whole
         product, square = self._violated.multiply(whole, self._scale)

@@ -34,14 +34,16 @@ from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search
 from kernelrank.solvers._model import minimize_model
 from kernelrank.solvers._oracle import Oracle, quiet, squared_norm
-from kernelrank.solvers._result import Log, Report, Result
+from kernelrank.solvers._result import Log, Report, Result, gap_goal
 from kernelrank.solvers._simplex_qp import SimplexSolver
 
 Vector = NDArray[np.float64]
 
 _LINE_TOLERANCE = 1e-3  # of the gap: less is not worth an evaluation
-_MODEL_ACCURACY = 0.01  # of tol
+_MODEL_ACCURACY = 0.01  # of the goal
 _MOST_TRIALS = 20  # steps from zero that lead nowhere
+_MOST_IDLE, _PROGRESS = 30, 1e-6  # iterations in which the gap falls by less than that: float64 is exhausted
+_NEGLIGIBLE = 1e-4  # rounding, compared with the goal
 
 
 class Bundle:
@@ -90,14 +92,15 @@ class Bundle:
     def minimize(
         self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
     ) -> Result:
-        """Minimise ``R(w) + alpha * ||w||^2`` until the certified gap is at most `tol`.
+        """Minimise ``R(w) + alpha * ||w||^2`` until the certified gap is small enough.
 
         Parameters
         ----------
         alpha : float
             Positive weight of the squared norm.
         tol : float
-            Certified gap to reach.
+            Certified gap to reach, relative to the objective of w = 0; ten times that, relative to the objective
+            itself, where the objective is below a tenth of the one of w = 0 (see `gap_goal`).
         max_iter : int
             Iterations, each with one product with X and one with its transpose.
         report : callable, optional
@@ -124,31 +127,43 @@ class Bundle:
             self._best = evaluate(oracle, np.zeros(oracle.n_features))
             self._plane = self._best.risk
         self._extrapolate(alpha)
-        lower, rounding = 0.0, 0.0
+        lower, rounding, gap, idle = 0.0, 0.0, np.inf, 0
         for iteration in range(max_iter):
             # After another alpha the planes at hand may do; a new one costs a product.
             if self._plane is not None and (iteration > 0 or cuts.size == 1):
                 cuts.add(oracle.subgradient(self._plane.g), self._plane.offset)
                 self._plane = None
-            model = minimize_model(cuts, alpha, _MODEL_ACCURACY * tol, self._solve, positive=self._positive)
+            objective = self._best.objective(alpha)
+            goal = gap_goal(tol, objective, self._value_at_zero)
+            model = minimize_model(cuts, alpha, _MODEL_ACCURACY * goal, self._solve, positive=self._positive)
             cuts.use(model.u)
             if model.value > lower:
                 lower, rounding = model.value, model.rounding
-            objective = self._best.objective(alpha)
-            gap = objective - lower
-            log.add(objective, lower)
+            lower = min(lower, objective)  # beyond the objective it is rounding
+            gap_before, gap = gap, objective - lower
+            idle = idle + 1 if gap > (1 - _PROGRESS) * gap_before else 0
             # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take. Of a
             # risk with a kink at zero, rounding may keep the model from saying that there is none.
             settled = self._best.w.any() or not model.w.any() or iteration >= _MOST_TRIALS
+            done = gap - rounding <= goal and bool(settled)
+            hidden = self._hidden_rounding(alpha, model.w, goal) if done else 0.0
+            converged = done and gap + hidden <= goal
             # What float64 cannot tell, further planes will not.
-            done = gap - rounding <= tol and bool(settled)
-            if done or iteration == max_iter - 1:
+            exhausted = not converged and ((done and max(gap, hidden) > goal) or idle == _MOST_IDLE)
+            if converged or exhausted or iteration == max_iter - 1:
                 break
+            log.add(objective, lower, goal)
             if self._plane is None:
                 self._advance(model.w, alpha, gap)
-        converged = done and gap <= tol
-        history, exhausted = log.history(), done and not converged
-        return Result(self._best.w, self._best.scores, objective, lower, converged, history, exhausted)
+        lower = max(lower - self._hidden_rounding(alpha, model.w, goal), 0.0)
+        log.add(objective, lower, goal)
+        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history(), exhausted)
+
+    def _hidden_rounding(self, alpha: float, w: Vector, goal: float) -> float:
+        """Bound what rounding of products with X may hide of the gap, where that is not negligible."""
+        norms = (squared_norm(self._oracle, self._best.w)) ** 0.5 + squared_norm(self._oracle, w) ** 0.5
+        slope = float(np.diagonal(self._cuts.gram).max()) ** 0.5
+        return self._oracle.rounding_of_bounds(alpha, norms, slope, _NEGLIGIBLE * goal)
 
     def _extrapolate(self, alpha: float) -> None:
         """Go on in the direction from the last solution but one to the last: their scores are known, no product."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,15 @@ Vector = NDArray[np.float64]
 _IDLE = 5  # programs without it, after which a plane may go
 _ROUNDING = 1e-12  # of the largest use of a plane but the first, which may be used far more
 _FEW = 8  # planes that are not worth the copying
+_MOST_UPDATES = 50  # of a matrix, each of which adds its rounding
+
+
+class _PartOfGram(NamedTuple):
+    """Inner products of the slopes over some features, and how often they were updated."""
+
+    features: NDArray[np.bool_]
+    gram: Vector
+    updates: int
 
 
 class Cuts:
@@ -40,6 +51,7 @@ class Cuts:
         self.size = 1
         self.u = np.ones(1)  # the use of each plane in the last program
         self._idle = np.zeros(1, dtype=np.intp)  # programs since it was used
+        self._part: _PartOfGram | None = None
 
     @property
     def offsets(self) -> Vector:
@@ -51,10 +63,34 @@ class Cuts:
         """Inner products of the slopes."""
         return self._gram[: self.size, : self.size]
 
+    @property
+    def slopes(self) -> Vector:
+        """Slopes of the planes, one per row."""
+        return self._a[: self.size]
+
+    @property
+    def euclidean(self) -> bool:
+        """Whether inner products are sums over features."""
+        return self._oracle.euclidean
+
     def gram_of(self, features: NDArray[np.bool_]) -> Vector:
-        """Inner products of the slopes over some of the features: O(size^2 * n_features)."""
+        """Inner products of the slopes over some of the features.
+
+        O(size^2) per feature, or per feature that was not among those of the last call, or no longer is, if these are
+        few.
+        """
+        part = self._part
+        if part is not None and part.updates < _MOST_UPDATES:
+            changed = np.flatnonzero(features != part.features)
+            if 2 * len(changed) < np.count_nonzero(features):
+                slopes = self._a[: self.size, changed]
+                signed = slopes * np.where(features[changed], 1.0, -1.0)
+                gram = part.gram + multiply(signed, slopes.T, n_threads=1)
+                self._part = _PartOfGram(features, gram, part.updates + 1)
+                return self._part.gram
         slopes = self._a[: self.size, features]
-        return np.asarray(multiply(slopes, slopes.T, n_threads=1))
+        self._part = _PartOfGram(features, np.asarray(multiply(slopes, slopes.T, n_threads=1)), 0)
+        return self._part.gram
 
     def combine(self, u: Vector) -> Vector:
         """Sum of u[k] * a[k]."""
@@ -87,6 +123,9 @@ class Cuts:
         self.size += 1
         self._gram[k, : self.size] = self._gram[: self.size, k] = self._oracle.inner(self._a[: self.size], a)
         self.u, self._idle = np.append(self.u, 0.0), np.append(self._idle, 0)
+        if self._part is not None:
+            row = np.asarray(multiply(self._a[: self.size], a * self._part.features, n_threads=1))
+            self._part = self._part._replace(gram=np.block([[self._part.gram, row[:k, None]], [row[None, :]]]))
 
     def _grow(self) -> None:
         size = min(2 * len(self._b), self._most)
@@ -124,3 +163,4 @@ class Cuts:
         n = self.size = len(rows)
         self._a[:n], self._b[:n], self._gram[:n, :n] = self._a[rows], self._b[rows], self._gram[np.ix_(rows, rows)]
         self.u, self._idle = self.u[rows], self._idle[rows]
+        self._part = None

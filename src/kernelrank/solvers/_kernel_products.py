@@ -16,7 +16,7 @@ treated differently from others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ class KernelProducts(Products):
     norms : ndarray of shape (n_rows,)
         Norm of each row in the space of the kernel.
     """
+
+    euclidean: ClassVar[bool] = False
 
     norms: Vector
 

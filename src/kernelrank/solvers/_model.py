@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._dense import dot
+from kernelrank.solvers._active_set import refine
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._oracle import finite
 from kernelrank.solvers._simplex_qp import SimplexSolver
@@ -46,26 +47,35 @@ def minimize_model(
 ) -> ModelSolution:
     """Maximise D to within `accuracy`, if the small programs can be solved as well as that."""
     if not positive:
-        program = solve(finite(cuts.gram / (2 * alpha)), cuts.offsets, accuracy)
-        return _evaluate(cuts, alpha, program.u, positive)
-    best = _evaluate(cuts, alpha, cuts.u, positive)
+        H = finite(cuts.gram / (2 * alpha))
+        if cuts.euclidean and np.finfo(np.float64).eps * np.diagonal(H).max() > accuracy:
+            # Its digits do not suffice, those of A may.
+            root = float(np.sqrt(2 * alpha))
+            u, z = refine(cuts.slopes.T / root, cuts.offsets, cuts.u, accuracy)
+            return _evaluate(cuts, alpha, u, positive)._replace(w=z / -root)
+        return _evaluate(cuts, alpha, solve(H, cuts.offsets, accuracy).u, positive)
+    slope = cuts.combine(cuts.u)
+    best = _at(cuts, alpha, cuts.u, slope, positive)
     for _ in range(_MOST_PROGRAMS):
         program = solve(finite(cuts.gram_of(best.w > 0) / (2 * alpha)), cuts.offsets, accuracy)
-        found = _ascend(cuts, alpha, best, program.u - best.u)
+        t, change = _ascend(cuts, alpha, best.u, slope, program.u)
+        slope = slope + t * change
+        found = _at(cuts, alpha, best.u + t * (program.u - best.u), slope, positive)
         grown = found.value - best.value
-        best = found
+        if grown > 0:
+            best = found
         if grown <= _STEP_ACCURACY * accuracy:
             break
-    return best
+    return _evaluate(cuts, alpha, best.u, positive)  # not from slopes that have been added up
 
 
-def _ascend(cuts: Cuts, alpha: float, start: ModelSolution, direction: Vector) -> ModelSolution:
-    """Go where D is greatest between u and u + direction, or nearly so.
+def _ascend(cuts: Cuts, alpha: float, start: Vector, slope_of_u: Vector, end: Vector) -> tuple[float, Vector]:
+    """Find the part t of the way from one u to another where D is greatest, or nearly so, and how A u changes in all.
 
     The slope of D falls along the way, and is linear from one feature that changes its sign to the next.
     """
-    slope_of_u, slope_of_direction = cuts.combine(start.u), cuts.combine(direction)
-    gain = dot(cuts.offsets, direction)
+    slope_of_direction = cuts.combine(end) - slope_of_u
+    gain = dot(cuts.offsets, end - start)
 
     def derivative(t: float) -> float:
         positive = np.maximum(-(slope_of_u + t * slope_of_direction), 0.0)
@@ -86,13 +96,16 @@ def _ascend(cuts: Cuts, alpha: float, start: ModelSolution, direction: Vector) -
             low, at_low, at_high = t, at_t, at_high / 2
         else:
             high, at_high, at_low = t, at_t, at_low / 2
-    found = _evaluate(cuts, alpha, start.u + t * direction, positive=True)
-    return found if found.value > start.value else start
+    return t, slope_of_direction
 
 
 def _evaluate(cuts: Cuts, alpha: float, u: Vector, positive: bool) -> ModelSolution:
     # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
-    slope = cuts.combine(u)
+    return _at(cuts, alpha, u, cuts.combine(u), positive)
+
+
+def _at(cuts: Cuts, alpha: float, u: Vector, slope: Vector, positive: bool) -> ModelSolution:
+    """Evaluate D at u, from ``A u``."""
     if positive:
         slope = np.minimum(slope, 0.0)
     square, rounding = cuts.squared_norm(slope), cuts.rounding(slope)

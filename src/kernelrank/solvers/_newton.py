@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search_smooth
 from kernelrank.solvers._oracle import SmoothOracle, quiet, squared_norm
-from kernelrank.solvers._result import Log, Report, Result
+from kernelrank.solvers._result import Log, Report, Result, gap_goal
 
 Vector = NDArray[np.float64]
 
@@ -46,6 +46,7 @@ _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
 _FINAL_ERROR = 0.5  # of the gradient to be reached: a smaller one would not show
 _MOST_FACES = 10  # sets of features at zero that are tried in one step
 _SMALLEST = float(np.finfo(np.float64).tiny)
+_NEGLIGIBLE = 1e-9  # error of scores, compared with a margin of 1
 _MOST_IDLE = 3  # iterations without a smaller objective: float64 is exhausted
 
 
@@ -85,7 +86,9 @@ class Newton:
         alpha : float
             Positive weight of the squared norm.
         tol : float
-            Norm of the gradient to reach, relative to that at w = 0, and certified gap to reach.
+            Norm of the gradient to reach, relative to that at w = 0, and certified gap to reach, relative to the
+            objective of w = 0; ten times that, relative to the objective itself, where the objective is below a tenth
+            of the one of w = 0 (see `gap_goal`).
         max_iter : int
             Newton steps; each has as many products with X and its transpose as CG needs.
         report : callable, optional
@@ -109,24 +112,27 @@ class Newton:
         if self._at.objective(alpha) > self._value_at_zero or self._first_norm == 0:
             self._move_to(evaluate(self._oracle, np.zeros_like(self._at.w)))
         self._extrapolate(alpha)
-        # A gradient of the second size proves a gap of tol.
-        goal = min(tol * self._first_norm, 2 * float(np.sqrt(alpha * tol)))
         lower, idle, converged = 0.0, 0, False
         for iteration in range(max_iter):
             objective, gradient = self._at.objective(alpha), self._slope + 2 * alpha * self._at.w
             norm = self._norm(self._reduced(gradient))
-            shortfall = self._shortfall(gradient, alpha) + 2 * self._oracle.rounding
-            lower = max(lower, objective - shortfall)
-            log.add(objective, lower)
+            rounding = 2 * self._oracle.rounding + self._hidden_rounding(alpha, objective)
+            shortfall = self._shortfall(gradient, alpha) + rounding
+            lower = min(max(lower, objective - shortfall), objective)  # beyond the objective it is rounding
+            goal = gap_goal(tol, objective, self._value_at_zero)
+            log.add(objective, lower, goal)
             # At zero tol may be met, but nothing is ordered: one step at least, unless there is none to take.
-            small = norm <= tol * self._first_norm and objective - lower <= tol
+            # The objective is rounded as well.
+            small = norm <= tol * self._first_norm and max(objective - lower, rounding) <= goal
             converged = small and bool(self._at.w.any() or norm == 0)
             if converged or iteration == max_iter - 1 or idle == _MOST_IDLE:
                 break
             coarse = min(max(np.sqrt(norm / self._first_norm), _FINEST), _COARSEST) * norm
-            self._step(gradient, alpha, max(coarse, _FINAL_ERROR * goal))
+            # A gradient of the second size proves a gap of the size of the goal.
+            final = min(tol * self._first_norm, 2 * float(np.sqrt(alpha * goal)))
+            self._step(gradient, alpha, max(coarse, _FINAL_ERROR * final))
             idle = idle + 1 if self._at.objective(alpha) >= objective else 0
-        exhausted = not converged and idle == _MOST_IDLE
+        exhausted = not converged and (idle == _MOST_IDLE or rounding > goal)
         return Result(self._at.w, self._at.scores, objective, lower, converged, log.history(), exhausted)
 
     def _extrapolate(self, alpha: float) -> None:
@@ -163,6 +169,15 @@ class Newton:
         # The parabola may only fall until w is zero.
         falls = np.where(gradient > 2 * alpha * w, w * (gradient - alpha * w), gradient**2 / (4 * alpha))
         return float(falls.sum())
+
+    def _hidden_rounding(self, alpha: float, objective: float) -> float:
+        """Bound what rounding of products with X may hide of the gap, where that is not negligible.
+
+        A hinge of h, of scores that are off by e, has the square ``(h + e)^2`` at most.
+        """
+        norms = 2 * squared_norm(self._oracle, self._at.w) ** 0.5
+        error = self._oracle.rounding_of_bounds(alpha, norms, self._first_norm, _NEGLIGIBLE)
+        return error * (2 * float(np.sqrt(objective)) + error)
 
     def _inner(self, u: Vector, v: Vector) -> float:
         return float(self._oracle.inner(u, v))

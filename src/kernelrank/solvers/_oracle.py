@@ -24,6 +24,7 @@ class Oracle(Protocol):
     n_features: int
     n_products: int
     n_evaluations: int
+    euclidean: bool  # whether `inner` is the sum of products of elements
 
     def scores(self, w: Vector) -> Vector:
         """X w: one product with X."""
@@ -39,6 +40,9 @@ class Oracle(Protocol):
 
     def inner_rounding(self, w: Vector) -> float:
         """Bound the error of ``inner(w, w)`` that is due to the rounding of X."""
+
+    def rounding_of_bounds(self, alpha: float, norms: float, slope: float, negligible: float) -> float:
+        """Bound by how much rounding of products may bring an upper and a lower bound of the optimum together."""
 
 
 class SmoothOracle(Oracle, Protocol):
@@ -67,7 +71,9 @@ class LinearOracle:
     def __init__(self, products: Products, loss: Loss) -> None:
         self._products, self._loss = products, loss
         self.n_rows, self.n_features = products.n_rows, products.n_columns
+        self.euclidean = products.euclidean
         self.n_products = self.n_evaluations = 0
+        self._row_norm: float | None = None  # of the root mean square, once it is needed
 
     def scores(self, w: Vector) -> Vector:
         """X w: one product with X."""
@@ -93,6 +99,24 @@ class LinearOracle:
     def inner_rounding(self, w: Vector) -> float:
         """Bound the error of ``inner(w, w)`` that is due to the rounding of X."""
         return self._products.rounding(w)
+
+    def rounding_of_bounds(self, alpha: float, norms: float, slope: float, negligible: float) -> float:
+        """Bound by how much rounding of products may bring an upper and a lower bound of the optimum together.
+
+        With rows x, and solutions w whose norms are summed up to `norms`, scores ``x . w`` are rounded by
+        ``eps ||x|| ||w||``, and the slope a of a plane by ``eps ||x||``. The lower bound has ``||a||^2 / (4 alpha)`` in
+        it, with ``a = -2 alpha w``. The norm of the rows costs a product, which is spared where the norm `slope` of a
+        slope tells that the bound is `negligible`: rows that are far larger would show there.
+        """
+        if not self.euclidean:  # its own rounding is that of the kernel, see `inner_rounding`
+            return 0.0
+        if _rounding(self.n_rows**0.5 * slope, alpha, norms) <= negligible:
+            return 0.0
+        if self._row_norm is None:
+            self.n_products += 1
+            squares = self._products.squares(np.full(self.n_rows, 1.0 / self.n_rows))
+            self._row_norm = float(np.sqrt(squares.sum()))
+        return _rounding(self._row_norm, alpha, norms)
 
 
 class SmoothLinearOracle(LinearOracle):
@@ -122,6 +146,11 @@ class SmoothLinearOracle(LinearOracle):
         """Diagonal of the second derivative of R, as if every row were compared with the mean row."""
         self.n_products += 2
         return finite(self._products.diagonal(self._smooth_loss.diagonal()))
+
+
+def _rounding(row_norm: float, alpha: float, norms: float) -> float:
+    slope = float(np.finfo(np.float64).eps) * row_norm
+    return slope * norms + slope * (slope / (4 * alpha))
 
 
 def squared_norm(oracle: Oracle, w: Vector) -> float:

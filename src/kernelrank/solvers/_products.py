@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,6 +48,8 @@ class Products:
     squares : callable
         d -> (X * X)' d, elementwise, of the columns as they are after the shift.
     """
+
+    euclidean: ClassVar[bool] = True  # whether `inner` is the sum of products of elements
 
     n_rows: int
     n_columns: int

@@ -1,4 +1,4 @@
-"""What a solver returns."""
+"""Results of solvers: the solution, its certificate, and the history of both."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ HISTORY = np.dtype(
         ("seconds", np.float64),  # so far
         ("n_products", np.int64),  # with X or its transpose, so far
         ("n_evaluations", np.int64),  # passes over the pairs, so far
+        ("goal", np.float64),  # gap at which the solver stops
     ]
 )
+
+_LARGEST, _SMALLEST = 0.1, 0.01  # objectives, compared with that at zero, between which the goal falls with them
 
 
 Report = Callable[[Any], None]
@@ -32,12 +35,12 @@ class Log:
 
     def __init__(self, oracle: Oracle, began: float, report: Report | None) -> None:
         self._oracle, self._began, self._report = oracle, began, report
-        self._records: list[tuple[float, float, float, int, int]] = []
+        self._records: list[tuple[float, float, float, int, int, float]] = []
 
-    def add(self, upper_bound: float, lower_bound: float) -> None:
+    def add(self, upper_bound: float, lower_bound: float, goal: float) -> None:
         """Add a record, and report it."""
         seconds = time.perf_counter() - self._began
-        record = (upper_bound, lower_bound, seconds, self._oracle.n_products, self._oracle.n_evaluations)
+        record = (upper_bound, lower_bound, seconds, self._oracle.n_products, self._oracle.n_evaluations, goal)
         self._records.append(record)
         if self._report is not None:
             self._report(np.array(record, dtype=HISTORY)[()])
@@ -45,6 +48,17 @@ class Log:
     def history(self) -> NDArray[Any]:
         """All records."""
         return np.array(self._records, dtype=HISTORY)
+
+
+def gap_goal(tol: float, objective: float, at_zero: float) -> float:
+    """Return the gap at which a solver stops.
+
+    It is ``tol`` times the objective at zero. Such a gap says little about a solution whose objective is far smaller:
+    where the objective is below a tenth of that at zero, the goal is ``10 * tol`` times the objective. Objectives
+    below a hundredth count as a hundredth: data that can be ordered all but without error would otherwise cost many
+    times as many iterations, for a solution that orders nothing else.
+    """
+    return tol / _LARGEST * min(max(objective, _SMALLEST * at_zero), _LARGEST * at_zero)
 
 
 @dataclass(frozen=True)
@@ -60,11 +74,11 @@ class Result:
     objective : float
         Its objective, an upper bound of the optimum.
     lower_bound : float
-        No solution has a smaller objective.
+        No solution has a smaller objective. At most `objective`.
     converged : bool
         Whether the tolerance was met.
     history : structured ndarray
-        Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations``, one record an iteration.
+        Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations, goal``, one record per iteration.
     exhausted : bool
         Whether the tolerance was missed because float64 can do no more; further iterations would not help.
     """
@@ -81,6 +95,11 @@ class Result:
     def gap(self) -> float:
         """The certificate: how far the objective can at most be from the optimum."""
         return self.objective - self.lower_bound
+
+    @property
+    def goal(self) -> float:
+        """The gap that the solver was to reach."""
+        return float(self.history["goal"][-1])
 
     @property
     def n_iter(self) -> int:
