@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+# Threads of BLAS wait for each other by spinning. Beside other work, small decompositions then take ten times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # `make sanitize` tests another build of the compiled module.
 if "KERNELRANK_CORE" in os.environ:
     sys.path.insert(0, os.environ["KERNELRANK_CORE"])

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from kernelrank import OrdinalSVM, RankSVM
 
@@ -18,6 +19,12 @@ N_ROWS = 30_000
 
 @pytest.fixture(scope="module")
 def data():
+    """Return rows, while BLAS may use several threads: what they would change must not show."""
+    with threadpool_limits(2, user_api="blas"):
+        yield make_data()
+
+
+def make_data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, 12))
     return X, np.round(X @ rng.normal(size=12) + rng.normal(size=N_ROWS), 1)
