@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelrank.estimators._folds import Fold
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
-from kernelrank.metrics import RankingScorer
+from kernelrank.metrics import RankingScorer, pair_accuracy
 from kernelrank.pairs import PreferencePairs, UtilityPairs
 
 Vector = NDArray[np.float64]
@@ -75,14 +76,13 @@ class UtilityTask:
         """Score what a fold holds out by the scores of all rows; NaN if that is not defined."""
         rows = self._folds[fold].test
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UndefinedQueryWarning)  # for every fold and alpha the same
-                return self._scorer.evaluate(
-                    self._y[rows],
-                    scores[rows],
-                    qid=_take(self.queries, rows),
-                    sample_weight=_take(self._weights, rows) if self._scorer.takes_weights else None,
-                )
+            return _quietly(
+                self._scorer.evaluate,
+                self._y[rows],
+                scores[rows],
+                qid=_take(self.queries, rows),
+                sample_weight=_take(self._weights, rows) if self._scorer.takes_weights else None,
+            )
         except UndefinedMetricError:
             return np.nan
 
@@ -125,13 +125,19 @@ class PreferenceTask:
     def evaluate(self, fold: int, scores: Vector) -> float:
         """Return the share of held-out pairs in the right order, a tie counting half; the mean over queries."""
         test = self._folds[fold].test
-        winners, losers = self._pairs[test].T
-        weights = np.ones(len(test)) if self._weights is None else self._weights[test]
-        right = weights * (0.5 + 0.5 * np.sign(scores[winners] - scores[losers]))
-        queries = np.zeros(len(test), np.int32) if self.queries is None else self.queries[winners]
-        totals = np.bincount(queries, weights)
-        known = totals > 0
-        return float(np.mean(np.bincount(queries, right)[known] / totals[known])) if known.any() else np.nan
+        try:
+            return _quietly(
+                pair_accuracy, self._pairs[test], scores, weight=_take(self._weights, test), qid=self.queries
+            )
+        except UndefinedMetricError:
+            return np.nan
+
+
+def _quietly(metric: Callable[..., float], *arguments: Any, **options: Any) -> float:
+    """Call a metric; which queries it is not defined for is the same for every fold and alpha."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedQueryWarning)
+        return metric(*arguments, **options)
 
 
 def _take(values: Any, rows: Any) -> Any:
