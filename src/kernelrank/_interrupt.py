@@ -41,8 +41,9 @@ def interruptible(work: Callable[[], T], n_flops: float) -> T:
             outcome["error"] = error
         done.set()
 
-    # A daemon: leaving the program does not wait for it, either. Error states of NumPy are those of the context.
-    threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    # No daemon: BLAS must not be taken down while it computes, so leaving the program waits for the call. Error states
+    # of NumPy are those of the context.
+    threading.Thread(target=copy_context().run, args=(run,)).start()
     while not done.wait(_PAUSE):
         pass
     if "error" in outcome:
