@@ -700,7 +700,8 @@ def test_a_reader_that_has_seen_enough(train, tmp_path):
 def test_ctrl_c_is_clean(tmp_path, rng):
     path = tmp_path / "many.txt"
     with open(path, "w") as file:
-        file.writelines(f"{y} 1:{a} 2:{b}\n" for y, a, b in rng.normal(size=(30_000, 3)))
+        for y, *x in rng.normal(size=(30_000, 21)):  # hundreds of iterations, until float64 can do no more
+            file.write(f"{y} " + " ".join(f"{k}:{value:.4f}" for k, value in enumerate(x, 1)) + "\n")
     old = tmp_path / "m"
     old.write_text("an older model")
     command = [
