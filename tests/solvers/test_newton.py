@@ -514,3 +514,11 @@ def test_converged_means_a_certified_gap_as_well(rng, alpha):
     result = Newton(make_oracle(X, y)).minimize(alpha, tol=1e-3)
     assert result.converged
     assert -1e-12 <= result.gap <= 1e-3
+
+
+def test_nothing_left_to_follow_ends_a_step():
+    """Conjugate gradients divided by the inner product of a residual of 0."""
+    X = np.array([[2e15, 0, -2e19], [0, 0, 0], [-1e15, -3e16, -3e19], [-2e15, -3e16, -2e19]])
+    result = Newton(make_oracle(X, np.array([1.0, 2.0, 2.0, 1.0]))).minimize(1e-11, tol=1e-3, max_iter=60)
+    assert np.isfinite(result.w).all()
+    assert result.exhausted

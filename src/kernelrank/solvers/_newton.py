@@ -259,6 +259,8 @@ class Newton:
                 break
             z = precondition(residual)
             rz_before, rz = rz, self._inner(residual, z)
+            if not 0.0 < rz < np.inf:
+                break
             s = z + (rz / rz_before) * s
         return direction, image, product
 
