@@ -165,7 +165,10 @@ class Newton:
         """Bound J(w) - J*: what the parabola of curvature 2 alpha that touches J at w falls by."""
         w = self._at.w
         if not self._positive:
-            return squared_norm(self._oracle, gradient) / (4 * alpha) + alpha * self._oracle.inner_rounding(w)
+            rounding = self._oracle.inner_rounding(self._slope) / (4 * alpha)
+            # Vectors of a kernel hold coefficients and values, which drift apart as steps are added up.
+            drift = (self._inner(self._slope, w) - self._inner(w, self._slope)) / 2
+            return squared_norm(self._oracle, gradient) / (4 * alpha) + drift + rounding
         # The parabola may only fall until w is zero.
         falls = np.where(gradient > 2 * alpha * w, w * (gradient - alpha * w), gradient**2 / (4 * alpha))
         return float(falls.sum())
