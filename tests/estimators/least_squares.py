@@ -37,7 +37,7 @@ def assert_like_refit(found, expected, model, alpha):
     values = solver.spectrum.values
     smallest, largest = values.min(), values.max()
     if solver._matrix is not None:  # a constant in the kernel costs digits, too
-        largest = max(largest, solver._root.max() ** 2 * np.linalg.norm(solver._matrix, 2))
+        largest = max(largest, solver.loss.root.max() ** 2 * np.linalg.norm(solver._matrix, 2))
     condition = (largest + alpha) / (smallest + alpha)
     tolerance = max(1e-9, 100 * EPS * condition)
     assert np.abs(found - expected).max() <= tolerance * max(1.0, np.abs(expected).max())

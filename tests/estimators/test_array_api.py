@@ -206,15 +206,15 @@ def test_plain_pairs_are_the_compiled_ones(rng, kernel):
     """With equal rows, whose predictions are equal but for rounding."""
     X, y = data(rng, 5, outputs=2)
     X[:3] = X[3:6]
-    ranking = RankRLS(kernel=kernel).fit(X, y)._training.solver.one_ranking
-    m, F, halves, pairs = len(X), ranking.all_pairs(0.1), 0, 0
-    alpha = 0.1 * (1 - 2 / m)
+    ranking = RankRLS(kernel=kernel).fit(X, y)._training.hold_out.held_out
+    m, alpha, halves, pairs = len(X), 0.1, 0, 0
+    F = ranking.all_pairs(alpha)
     ties = ranking.tolerances(alpha), ranking.limits
-    for rows, equations in ranking.blocks_of_pairs(np.arange(m), np.arange(m), alpha):
+    for rows, equations in ranking.blocks(np.arange(m), np.arange(m), alpha):
         assert_allclose(equations.predict(y.T[:, rows, None], y.T[:, None], *ties)[0], F[:, rows], rtol=1e-10)
         counts = equations.count(y.T[:, rows, None], y.T[:, None], *ties, alone=False)
         halves, pairs = halves + counts[0], pairs + counts[1]
-    counted = ranking.count_pairs(0.1)
+    counted = ranking.count(alpha)
     assert pairs.tolist() == counted.pairs.tolist()
     assert halves.tolist() == counted.halves.tolist()
     assert (halves % 2).any()  # or no pair was a tie

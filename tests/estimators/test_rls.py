@@ -354,7 +354,7 @@ def test_the_preconditioner_saves_steps(rng):
 def test_conjugate_gradients_are_taken_for_large_sparse_data(rng, monkeypatch):
     X, y = sparse_data(rng)
     assert RankRLS().fit(X, y).n_iter_ == 1
-    monkeypatch.setattr("kernelrank.estimators._least_squares._DENSE_ELEMENTS", 1000)
+    monkeypatch.setattr("kernelrank.estimators._least_squares_model._DENSE_ELEMENTS", 1000)
     model = RankRLS().fit(X, y)
     assert model.n_iter_ > 1
     assert RankRLS().fit(X.toarray(), y).n_iter_ == 1

@@ -11,11 +11,11 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, LeaveOneOut, cross_val_predict
 
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
-from kernelrank.estimators._least_squares import LeastSquaresEstimator
+from kernelrank.estimators import _least_squares
 from kernelrank.exceptions import UndefinedMetricError
 from kernelrank.kernels import Gaussian, Linear, Polynomial, Precomputed, Scaled
 from kernelrank.metrics import concordance_index, make_ranking_scorer, ndcg
-from kernelrank.solvers import _least_squares as least_squares
+from kernelrank.solvers.least_squares import _problem as least_squares
 
 ALPHAS = [10.0, 0.1, 1e-3]
 
@@ -282,15 +282,15 @@ def test_two_kernels_are_in_memory(rng, monkeypatch, model, with_queries):
     if model.get_params().get("ties") == "drop":
         y = np.round(np.clip(y, -1, 1))
     solvers, alive = [], []
-    decompose = LeastSquaresEstimator._decompose
+    compose = _least_squares.compose
 
-    def watched(self, *args):
+    def watched(*args, **options):
         alive.append(sum(solver() is not None for solver in solvers))
-        solver, loss = decompose(self, *args)
-        solvers.append(weakref.ref(solver))
-        return solver, loss
+        model = compose(*args, **options)
+        solvers.append(weakref.ref(model.solver))
+        return model
 
-    monkeypatch.setattr(LeastSquaresEstimator, "_decompose", watched)
+    monkeypatch.setattr(_least_squares, "compose", watched)
     metadata = {"qid": np.arange(40) // 5} if with_queries else {}
     kernel = [Gaussian(gamma) for gamma in (3.0, 0.1, 1.0, 0.01, 0.3)]  # better ones and worse ones by turns
     gc.disable()  # memory must not wait for the next collection

@@ -34,7 +34,7 @@ def refit(model, X, y, rows, alpha, qid=None, shuffle=None):
         features = X @ scipy.linalg.orth(X[kept].T)
     else:
         features = NystromMap(model.kernel_, selection=kept).fit(X).transform(X)
-    other = RLS(alpha) if isinstance(model, RLS) else RankRLS(alpha, ties=model.ties)
+    other = RLS(alpha) if isinstance(model, RLS | RLSCV) else RankRLS(alpha, ties=model.ties)
     ids = {} if qid is None else {"qid": qid[rest]}
     return other.fit(features[rest], y[rest], **ids).predict(features[rows])
 
@@ -285,7 +285,7 @@ def test_sparse_rows_on_different_scales(rng):
 
 @pytest.mark.parametrize("kind", [RLS, RankRLS])
 def test_sparse_rows_too_wide_for_memory_stay_sparse(rng, kind, monkeypatch):
-    monkeypatch.setattr("kernelrank.estimators._least_squares.available_memory", lambda: 10**9)
+    monkeypatch.setattr("kernelrank.estimators._least_squares_model.available_memory", lambda: 10**9)
     X, y = sp.random_array((50, 80), density=0.2, rng=rng, format="csr"), rng.normal(size=50)
     dense = kind(0.1, n_basis=20).fit(X.toarray(), y)
     wide = X.copy()

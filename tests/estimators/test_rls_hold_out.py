@@ -53,8 +53,8 @@ def test_leave_pair_out_in_blocks(rng, monkeypatch):
     y = np.round(y)  # pairs of equal utilities do not count
     model = RankRLS(0.1).fit(X, y)
     every, share = model.leave_pair_out(), model.leave_pair_out_concordance()
-    monkeypatch.setattr("kernelrank.solvers._hold_out._BLOCK_ROWS", 7)
-    monkeypatch.setattr("kernelrank.solvers._hold_out.BLOCK_ELEMENTS", 200)
+    monkeypatch.setattr("kernelrank.solvers.least_squares._pairs.BLOCK_ROWS", 7)
+    monkeypatch.setattr("kernelrank.solvers.least_squares._blocks.ELEMENTS", 200)
     np.testing.assert_allclose(model.leave_pair_out(), every, rtol=1e-12)
     assert model.leave_pair_out_concordance() == pytest.approx(share)
     i, j = np.nonzero(y[:, None] > y)
@@ -90,7 +90,7 @@ def test_leave_pair_out_without_ties(rng, monkeypatch):
     every = model.leave_pair_out()
     assert np.isnan(np.diagonal(every)).all()
     assert np.isnan(every).sum() == 40
-    monkeypatch.setattr("kernelrank.solvers._hold_out.BLOCK_ELEMENTS", 100)
+    monkeypatch.setattr("kernelrank.solvers.least_squares._blocks.ELEMENTS", 100)
     np.testing.assert_allclose(model.leave_pair_out(), every, rtol=1e-9)
     chosen = RankRLSCV(alphas=3, ties="drop").fit(X, y)
     for alpha, [score] in zip(chosen.alphas_, chosen.scores_, strict=True):
@@ -193,7 +193,7 @@ def test_alphas_are_tried_in_blocks(rng, monkeypatch):
     alphas = np.geomspace(1e-4, 1, 7)
     whole = model._leave_query_out(alphas)
     np.testing.assert_allclose(whole[3, :, 0], model.leave_query_out(alpha=alphas[3]), rtol=1e-12)
-    monkeypatch.setattr("kernelrank.solvers._hold_out_queries._BLOCK_ELEMENTS", 2000)
+    monkeypatch.setattr("kernelrank.solvers.least_squares._blocks.ELEMENTS", 2000)
     np.testing.assert_allclose(model._leave_query_out(alphas), whole, rtol=1e-10)
 
 

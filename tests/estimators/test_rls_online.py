@@ -101,7 +101,7 @@ def test_sparse_rows(rng):
 
 def test_conjugate_gradients_keep_no_sums(rng, monkeypatch):
     X, y = data(rng)
-    monkeypatch.setattr("kernelrank.estimators._least_squares._DENSE_ELEMENTS", 10)
+    monkeypatch.setattr("kernelrank.estimators._least_squares_model._DENSE_ELEMENTS", 10)
     model = RankRLS().fit(sp.csr_array(X), y)
     with pytest.raises(ValueError, match="conjugate gradients: begin with partial_fit"):
         model.partial_fit(X, y)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelrank.solvers import merge_ties
+from kernelrank.solvers.least_squares import merge_ties
 
 
 def clusters(values, errors):

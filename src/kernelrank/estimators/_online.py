@@ -13,15 +13,13 @@ from kernelrank._memory import require_memory
 from kernelrank._validation import as_id_array, check_features, check_weights, encode_queries
 from kernelrank.estimators._least_squares import LeastSquaresEstimator, check_targets
 from kernelrank.kernels import Linear, make_kernel
-from kernelrank.solvers import LeastSquares, Moments, MomentsOfRows
+from kernelrank.solvers.least_squares import LeastSquares, Moments, MomentsOfRows
 
 Array = NDArray[np.float64]
 
 
 def takes_parts(estimator: Any) -> bool:
-    """Whether all rows need not come at once; if not, say why."""
-    if "alpha" not in estimator.get_params(deep=False):
-        raise AttributeError("Choosing alpha takes all rows at once.")
+    """Return True if rows can be added to a fit; raise an AttributeError with the reason if not."""
     if not isinstance(make_kernel(estimator.kernel), Linear) or estimator.n_basis is not None:
         raise AttributeError(
             "partial_fit and forget are for the linear kernel without n_basis, which needs but sums over rows."
@@ -39,6 +37,14 @@ class OnlineLeastSquares(LeastSquaresEstimator):
     _ids: dict[Any, int] | None  # of the queries so far, and how many rows they have
     _learnt_with: dict[str, Any]  # what sums are taken of
     _rows_per_total: float  # what a row of one ranking counts in the normaliser
+    alpha: float
+
+    @property
+    def _fitted_alpha(self) -> float:
+        return float(self.alpha)
+
+    def _fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None) -> Self:
+        return self._fit_one(*self._validate(X, y, qid, sample_weight), _learnt_with=self._choices())
 
     def _change(self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, sign: int) -> Self:
         X, qid = self._separate_queries(X, qid)
@@ -66,8 +72,8 @@ class OnlineLeastSquares(LeastSquaresEstimator):
             raise ValueError("y must have the shape that it had before.")
         w = np.ones(m) if weights is None else weights
         if isinstance(moments, MomentsOfRows):
-            if self._obstacle(None) is not None:
-                raise ValueError(f"Rows join one ranking, or leave it, {self._obstacle(None)} only by a refit.")
+            if self._peculiarity() is not None:
+                raise ValueError(f"Rows join one ranking, or leave it, with {self._peculiarity()} only by a refit.")
             if sign < 0 and w.sum() >= moments.weight:
                 raise ValueError("forget would leave no row; begin with a new estimator.")
             moments = moments.change_rows(rows, targets, w, self._rows_per_total, sign)
@@ -109,24 +115,22 @@ class OnlineLeastSquares(LeastSquaresEstimator):
             raise ValueError("Either all calls have qid, or none has.")
         if moments is not None:
             return moments, self._ids
-        problem = self._problem()
-        if not isinstance(problem.solver, LeastSquares) or problem.from_pairs:
+        model = self._fitted_model()
+        data, solver = model.data, model.solver
+        if not isinstance(solver, LeastSquares) or data.from_pairs:
             raise ValueError(
                 "partial_fit and forget cannot go on from fit_pairs or conjugate gradients: begin with partial_fit."
             )
-        gram, right = problem.solver.moments()
-        if problem.qid is not None:
+        gram, right = solver.moments()
+        if data.qid is not None:
             pairs = self._choices().get("query_weighting") == "pair"
-            total = problem.loss.total * (problem.unit**2 if pairs else 1.0)
-            return Moments(total * gram, total * right, total, total * float(np.trace(gram))), _count(problem.qid)
-        weights = np.ones(len(problem.y)) if problem.weights is None else problem.weights
+            total = data.loss.total * (data.unit**2 if pairs else 1.0)
+            return Moments(total * gram, total * right, total, total * float(np.trace(gram))), _count(data.qid)
+        weights = np.ones(len(data.y)) if data.weights is None else data.weights
         total = self._rows_per_total * float(weights.sum())
-        mean = np.concatenate([problem.solver.mean_row(weights), np.average(problem.y, axis=0, weights=weights)])
+        mean = np.concatenate([solver.mean_row(weights), np.average(data.y, axis=0, weights=weights)])
         largest = total * float(np.trace(gram))
         return MomentsOfRows(total * gram, total * right, total, largest, float(weights.sum()), mean), None
-
-    def _note_choices(self) -> None:
-        self._learnt_with = self._choices()
 
     def _choices(self) -> dict[str, Any]:
         """Parameters that say what sums are taken of."""
@@ -134,7 +138,7 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         return {name: value for name, value in self.get_params(deep=False).items() if name in names}
 
     def _store_moments(self, moments: Moments) -> None:
-        found = moments.solve(self._choose_alpha())
+        found = moments.solve(self._fitted_alpha)
         self.coef_ = found[:, 0] if self._single else found.T.copy()
         level = np.zeros(found.shape[1])
         if isinstance(moments, MomentsOfRows):

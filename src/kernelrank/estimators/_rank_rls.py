@@ -12,16 +12,74 @@ from sklearn.utils.metaestimators import available_if
 
 from kernelrank._arrays import Array
 from kernelrank._validation import as_array, check_vector, check_weights, encode_queries
-from kernelrank.estimators._hold_outs import TIES_DROPPED, HoldsOut
-from kernelrank.estimators._least_squares import Problem
+from kernelrank.estimators._hold_outs import HoldsOut
+from kernelrank.estimators._least_squares import require_pairs
+from kernelrank.estimators._least_squares_model import LeastSquaresModel, TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.pairs import PreferencePairs
-from kernelrank.solvers import Predicted
+from kernelrank.solvers.least_squares import NO_CLOSED_FORM, ClassesHoldOut, LeastSquares, RankingHoldOut, Refused
 
 
-class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
+class RankingLeastSquares(HoldsOut, Ranker):
+    """The loss of :class:`RankRLS`, which ``RankRLSCV`` minimises as well."""
+
+    ties: Literal["keep", "drop"]
+    cost: Literal["magnitude", "unit", "relative"]
+    query_weighting: Literal["query", "pair"]
+
+    def _loss_function(self) -> Any:
+        return partial(squares_of_utilities, ties=self.ties, cost=self.cost, query_weighting=self.query_weighting)
+
+    def _peculiarity(self) -> str | None:
+        if self.cost != "magnitude":
+            return f'cost="{self.cost}"'
+        return 'ties="drop"' if self.ties == "drop" else None
+
+    def _has_level(self) -> bool:
+        return self.cost == "magnitude"
+
+    def _hold_out_of_ranking(self, problem: LeastSquares, data: TrainingData) -> Refused:
+        if data.from_pairs:
+            why = "of given pairs"
+        elif data.weights is not None:
+            why = "with sample_weight"
+        elif self.cost != "magnitude":
+            why = f"with {self._peculiarity()}"
+        else:
+            return ClassesHoldOut(problem) if self.ties == "drop" else RankingHoldOut(problem.held_out_pairs)
+        return Refused(f"{NO_CLOSED_FORM} {why}: refit, or use sklearn.model_selection.")
+
+    def leave_query_out(self, *, alpha: float | None = None) -> Array:
+        """Predict every row as the model of all other queries would, without fitting it.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            Another alpha than that of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions of a query that differ by no more than rounding errors, as those of equal rows do, are equal.
+        """
+        predictions: Array = self._leave_query_out(np.array([self._alpha(alpha)]))[0, ...]
+        return predictions[:, 0] if self._single else predictions
+
+    def _leave_query_out(self, alphas: Array) -> Array:
+        """Predict for several alphas at once; shape (n_alphas, n_samples, n_outputs)."""
+        model = self._fitted_model()
+        return left_out_queries(model, alphas)
+
+
+def left_out_queries(model: LeastSquaresModel, alphas: Array) -> Array:
+    """Predict every row without its query; shape (n_alphas, n_samples, n_outputs)."""
+    found = [each.tied(model.data.queries) for each in model.hold_out.queries(alphas)]
+    return array_namespace(found[0]).stack(found)
+
+
+class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     r"""Least-squares ranking in closed form, linear or with a kernel.
 
     Minimises the average squared error of differences plus a squared norm [1]_,
@@ -209,7 +267,6 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
         """
         return self._change(X, y, qid, sample_weight, -1)
 
-    @available_if(lambda self: "alpha" in self.get_params(deep=False))  # type: ignore[untyped-decorator]
     def fit_pairs(
         self,
         X: Any,
@@ -271,57 +328,9 @@ class RankRLS(HoldsOut, OnlineLeastSquares, Ranker):
             winners, losers = numbers[edges[kept]].T
             return loss_of(winners, losers, sizes[kept], weights[kept], renumbered)
 
-        y = np.zeros((m, 1))  # not known
-
-        def problem(solver: Any, loss: PairwiseSquares) -> Problem:
-            return Problem(solver, loss, part, y, queries, "of given pairs", False, None, None, from_pairs=True)
-
-        return self._train(X, y, part(slice(None)), queries, problem, noted, True)
-
-    def _loss_function(self) -> Any:
-        return partial(squares_of_utilities, ties=self.ties, cost=self.cost, query_weighting=self.query_weighting)
-
-    def _obstacle(self, weights: Array | None) -> str | None:
-        if weights is not None:
-            return "with sample_weight"
-        if self.cost != "magnitude":
-            return f'with cost="{self.cost}"'
-        return TIES_DROPPED if self.ties == "drop" else None
-
-    def _has_level(self) -> bool:
-        return self.cost == "magnitude"
-
-    def leave_query_out(self, *, alpha: float | None = None) -> Array:
-        """Predict every row as the model of all other queries would, without fitting it.
-
-        Parameters
-        ----------
-        alpha : float, optional
-            Another alpha than that of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predictions of a query that differ by no more than rounding, as those of equal rows, are equal.
-        """
-        predictions: Array = self._leave_query_out(np.array([self._alpha(alpha)]))[0, ...]
-        return predictions[:, 0] if self._single else predictions
-
-    def _leave_query_out(self, alphas: Array) -> Array:
-        """Predict for several alphas at once; shape (n_alphas, n_samples, n_outputs)."""
-        problem = self._problem()
-        if problem.queries is None:
-            raise ValueError("leave_query_out needs queries: fit with qid, or use leave_pair_out for one ranking.")
-        importance = problem.loss.importance
-        if np.count_nonzero(importance) < 2:
-            raise ValueError("leave_query_out needs two queries with pairs at least.")
-        # Sums of what comes before and after, not a difference: one query may be nearly all there is.
-        before, after = np.cumsum(importance), np.cumsum(importance[::-1])[::-1]
-        remaining = (np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)) / importance.sum()
-        holder = self._orthonormal(problem).held_out_queries
-        found = holder.every_query(alphas[:, None] * remaining)
-        each = [Predicted(found.values[k, ...], found.errors[k, ...]) for k in range(len(alphas))]
-        return array_namespace(found.values).stack([predicted.tied(problem.queries) for predicted in each])
+        loss, unknown = require_pairs(part(slice(None)), m), np.zeros((m, 1))
+        data = TrainingData(unknown, True, loss, part, queries, from_pairs=True, noted=noted)
+        return self._fit_one(X, data, _learnt_with=self._choices())
 
 
 def _check_magnitudes(magnitude: ArrayLike | None, n_pairs: int) -> Array:

@@ -10,13 +10,30 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank.estimators._hold_outs import HoldsOut
+from kernelrank.estimators._least_squares_model import TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.losses import mean_squares
+from kernelrank.solvers.least_squares import NO_CLOSED_FORM, LeastSquares, RankingHoldOut, Refused
 
 Array = NDArray[np.float64]
 
 
-class RLS(RegressorMixin, HoldsOut, OnlineLeastSquares):  # type: ignore[misc]
+class MeanLeastSquares(RegressorMixin, HoldsOut):  # type: ignore[misc]
+    """The loss of :class:`RLS`, which ``RLSCV`` minimises as well."""
+
+    def _loss_function(self) -> Any:
+        return mean_squares
+
+    def _peculiarity(self) -> str | None:
+        return None
+
+    def _hold_out_of_ranking(self, problem: LeastSquares, data: TrainingData) -> Refused:
+        if data.weights is not None:
+            return Refused(f"{NO_CLOSED_FORM} with sample_weight: refit, or use sklearn.model_selection.")
+        return RankingHoldOut(problem.held_out_pairs)
+
+
+class RLS(MeanLeastSquares, OnlineLeastSquares):
     r"""Regularised least squares: ridge regression, linear or with a kernel.
 
     Minimises the mean squared error plus a squared norm,
@@ -174,9 +191,3 @@ class RLS(RegressorMixin, HoldsOut, OnlineLeastSquares):  # type: ignore[misc]
         self
         """
         return self._change(X, y, None, sample_weight, -1)
-
-    def _loss_function(self) -> Any:
-        return mean_squares
-
-    def _obstacle(self, weights: Array | None) -> str | None:
-        return None if weights is None else "with sample_weight"

@@ -1,11 +1,11 @@
-"""Least squares that choose their regularisation, and their kernel, without a single refit."""
+"""Least squares that choose alpha, and a kernel, by exact cross-validation without refits."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,93 +15,115 @@ from kernelrank._rules import CALLABLE, FOLDS, NONE, choice
 from kernelrank._validation import count_rows, encode_queries
 from kernelrank.estimators._alphas import AlphaGrid, warn_at_end
 from kernelrank.estimators._folds import locate, make_folds, mean_scores
-from kernelrank.estimators._hold_outs import HoldsOut, check_fold
+from kernelrank.estimators._hold_outs import HoldsOut
+from kernelrank.estimators._least_squares import solvable
+from kernelrank.estimators._least_squares_model import LeastSquaresModel, TrainingData
 from kernelrank.estimators._parameters import resolve_scorer
-from kernelrank.estimators._rank_rls import RankRLS
-from kernelrank.estimators._rls import RLS
+from kernelrank.estimators._rank_rls import RankingLeastSquares, left_out_queries
+from kernelrank.estimators._rls import MeanLeastSquares
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.kernels._choice import check_kernels
 from kernelrank.metrics import RankingScorer
 from kernelrank.pairs import members
-from kernelrank.solvers import Predicted
+from kernelrank.solvers.least_squares import Predicted, RankingHoldOut
 
 Array = NDArray[np.float64]
+Folds = list[NDArray[np.intp]]
 
 _DECADES = 8.0  # of a grid, from the largest eigenvalue downwards
 _ROWS_IN_PAIRS = 5000  # at most, by default: 12 million pairs for each alpha
 _FOLDS = 10
 
 
+class _Choice(NamedTuple):
+    """The alphas of one kernel, with the scores of held-out predictions; shape (n_alphas, n_folds)."""
+
+    model: LeastSquaresModel
+    alphas: Array
+    scores: Array
+
+    @property
+    def means(self) -> Array:
+        """Mean scores of the alphas."""
+        return mean_scores(self.scores)
+
+    @property
+    def alpha(self) -> float:
+        """The best alpha; the larger of equals."""
+        return float(self.alphas[np.argmax(self.means)])
+
+
 class _ChoosesAlpha(HoldsOut):
-    """Scores alphas, and kernels, by predictions of rows that were held out; a subclass says of which, and how."""
+    """Choice of alpha, and of a kernel, by scores of held-out predictions; a subclass says of which."""
 
     alphas: int | ArrayLike
     cv: Any
     scoring: Any
-    random_state: Any
-    kernel_scores_: Array
-    solver: Literal["auto", "direct", "cg"] = "direct"  # a decomposition is what this is about
-    _groups: NDArray[np.int32] | None = None  # rows to be held out together, while it is fitted
+    alpha_: float
 
     @property
-    def alpha(self) -> float:  # type: ignore[override]
-        """The alpha that was chosen, for the methods of the base class."""
+    def _fitted_alpha(self) -> float:
         return self.alpha_
 
-    def _choose_kernel(self, set_up: Callable[[Any], Self]) -> Self:
+    def _choose(self, X: Any, data: TrainingData, groups: NDArray[np.int32] | None = None) -> Self:
+        """Score all alphas of all kernels; train with the best."""
+        with solvable():
+            best, of_kernels = self._choose_kernel(X, data, groups)
+            # An alpha above all eigenvalues shrinks all directions, and changes their order little.
+            warn_at_end(
+                best.alphas,
+                best.means,
+                goes_on=isinstance(self.alphas, Integral),
+                limit=lambda: _largest_eigenvalue(best.model),
+            )
+            further = {} if of_kernels is None else {"kernel_scores_": of_kernels}
+            further |= self._attributes(best, groups)
+            found = {"alphas_": best.alphas, "scores_": best.scores, "alpha_": best.alpha}
+            return self._store(X, best.model, best.alpha, **found, **further)
+
+    def _choose_kernel(
+        self, X: Any, data: TrainingData, groups: NDArray[np.int32] | None
+    ) -> tuple[_Choice, Array | None]:
+        """Return the best kernel's alphas, and the scores of all kernels if several are given."""
         several = isinstance(self.kernel, list | tuple)
-        best: Self | None = None
-        folds: list[NDArray[np.intp]] | None = None
+        best: _Choice | None = None
+        folds: Folds | None = None
         found: list[float] = []
+        drawn = self._draw_basis(X.shape[0])
         for kernel in check_kernels(self.kernel) if several else [self.kernel]:
             try:
-                candidate = set_up(kernel)
-                folds = candidate._folds() if folds is None else folds  # the same for all: drawn once
-                found.append(candidate._score_alphas(folds))
+                model = self._compose(X, data, kernel, drawn)
+                folds = self._folds(data, groups) if folds is None else folds  # the same for all: drawn once
+                candidate = self._score_alphas(model, folds, groups)
                 if several:  # a kernel that has no solution is an error, not one that loses
-                    candidate._solve(candidate._problem().solver, candidate.alpha_)
+                    self._solve(model, candidate.alpha)
             except Exception as error:
                 if several:
                     error.add_note(f"This is about kernel={kernel!r}, one of {len(self.kernel)} to choose from.")
                 raise
+            found.append(float(np.max(candidate.means)))
             if best is None or found[-1] > max(found[:-1]):
                 best = candidate
-            del candidate  # or its matrices would stay while those of the next are made
+            del model, candidate  # or its matrices would stay while those of the next are made
         assert best is not None
-        if several:
-            best.kernel_scores_ = np.array(found)
-        # An alpha above all eigenvalues shrinks all directions, and changes their order little.
-        warn_at_end(
-            best.alphas_,
-            mean_scores(best.scores_),
-            goes_on=isinstance(self.alphas, Integral),
-            limit=best._largest_eigenvalue,
-        )
-        return best
+        return best, np.array(found) if several else None
 
-    def _score_alphas(self, folds: list[NDArray[np.intp]]) -> float:
-        """Find the best alpha, and return its score."""
-        grid = AlphaGrid(self.alphas, self._largest_eigenvalue, _DECADES)
-        self.alphas_, self.scores_ = grid.first, self._score(folds, grid.first)
-        while len(further := grid.further(self.alphas_, mean_scores(self.scores_))):
-            self.alphas_ = np.append(self.alphas_, further)
-            self.scores_ = np.concatenate([self.scores_, self._score(folds, further)])
-        means = mean_scores(self.scores_)
-        self.alpha_ = float(self.alphas_[np.argmax(means)])
-        return float(np.max(means))
+    def _score_alphas(self, model: LeastSquaresModel, folds: Folds, groups: NDArray[np.int32] | None) -> _Choice:
+        grid = AlphaGrid(self.alphas, lambda: _largest_eigenvalue(model), _DECADES)
+        found = _Choice(model, grid.first, self._score(model, folds, grid.first, groups))
+        while len(further := grid.further(found.alphas, found.means)):
+            scores = np.concatenate([found.scores, self._score(model, folds, further, groups)])
+            found = _Choice(model, np.append(found.alphas, further), scores)
+        return found
 
-    def _choose_alpha(self) -> float:
-        return self.alpha_
+    def _attributes(self, best: _Choice, groups: NDArray[np.int32] | None) -> dict[str, Any]:
+        """Return further attributes of the fit."""
+        return {}
 
-    def _largest_eigenvalue(self) -> float:
-        values = to_host(self._decomposable(self._problem()).spectrum.values)
-        return float(np.max(values, initial=0.0)) or 1.0
-
-    def _folds(self) -> list[NDArray[np.intp]]:
-        problem = self._problem()
-        y, together = problem.y[:, 0], problem.queries if self._groups is None else self._groups
-        cv = _FOLDS if self.cv is None else self.cv
-        folds = make_folds(cv, y, together, together, self.random_state)
+    def _folds(self, data: TrainingData, groups: NDArray[np.int32] | None) -> Folds:
+        """Return the rows to hold out together; none for a strategy that has a closed form of its own."""
+        y, together = data.y[:, 0], data.queries if groups is None else groups
+        folds = make_folds(_FOLDS if self.cv is None else self.cv, y, together, together, self.random_state)
         for number, fold in enumerate(folds):
             if len(fold.test) == 0 or fold.train.sum() + len(fold.test) != len(y):
                 raise ValueError(
@@ -109,24 +131,23 @@ class _ChoosesAlpha(HoldsOut):
                 )
         return [fold.test for fold in folds]
 
-    def _score(self, folds: list[NDArray[np.intp]], alphas: Array) -> Array:
+    def _score(self, model: LeastSquaresModel, folds: Folds, alphas: Array, groups: NDArray[np.int32] | None) -> Array:
         """Score the rows of each fold, for each alpha."""
         scores = np.empty((len(alphas), len(folds)))
         for k, alpha in enumerate(alphas.tolist()):
-            for number, predicted in enumerate(self.hold_out(folds, alpha=alpha)):
-                locate(self.scoring, self.kernel_, alpha, number)
-                scores[k, number] = self._rate(folds[number], predicted)
+            for number, predicted in enumerate(model.hold_out.folds(folds, alpha)):
+                locate(self.scoring, model.kernel, alpha, number)
+                scores[k, number] = self._rate(model.data, folds[number], predicted.tied())
         return scores
 
-    def _rate_all(self, predictions: Any) -> Array:
+    def _rate_all(self, data: TrainingData, predictions: Iterable[Any]) -> Array:
         """Score predictions of all rows, for each alpha."""
-        return np.array([[self._rate(np.arange(each.shape[0]), each)] for each in predictions])
+        return np.array([[self._rate(data, np.arange(len(data.y)), each)] for each in predictions])
 
-    def _rate(self, rows: NDArray[np.intp], predicted: Array) -> float:
+    def _rate(self, data: TrainingData, rows: NDArray[np.intp], predicted: Any) -> float:
         """Score predictions of some rows, mean over the outputs."""
-        problem = self._problem()
-        queries = None if problem.queries is None else problem.queries[rows]
-        outputs = zip(problem.y[rows].T, np.reshape(to_host(predicted), (len(rows), -1)).T, strict=True)
+        queries = None if data.queries is None else data.queries[rows]
+        outputs = zip(data.y[rows].T, np.reshape(to_host(predicted), (len(rows), -1)).T, strict=True)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UndefinedQueryWarning)  # for every fold and alpha the same
@@ -139,7 +160,11 @@ class _ChoosesAlpha(HoldsOut):
         raise NotImplementedError
 
 
-class RankRLSCV(_ChoosesAlpha, RankRLS):
+def _largest_eigenvalue(model: LeastSquaresModel) -> float:
+    return float(np.max(to_host(model.decomposed.spectrum.values), initial=0.0)) or 1.0
+
+
+class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
     r"""Least-squares ranking that chooses ``alpha``, and a kernel, by exact cross-validation, without a single refit.
 
     One decomposition of the training data gives the held-out predictions for every alpha; see :class:`RankRLS`. Several
@@ -231,7 +256,7 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         self.query_weighting = query_weighting
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
         """Choose alpha, and one of several kernels, by cross-validation; train with them on all rows.
 
         Parameters
@@ -247,36 +272,33 @@ class RankRLSCV(_ChoosesAlpha, RankRLS):
         -------
         self
         """
-        return self._fit(X, y, qid, None)
+        return self._choose(*self._validate(X, y, qid, None))
 
-    def _strategy(self) -> str | None:
+    def _strategy(self, data: TrainingData) -> str | None:
         if self.cv is None:
-            problem = self._problem()
-            if problem.queries is not None:
+            if data.queries is not None:
                 return "leave-query-out"
-            return "leave-pair-out" if len(problem.y) <= _ROWS_IN_PAIRS else None
-        if isinstance(self.cv, str):
-            return self.cv
-        return None
+            return "leave-pair-out" if len(data.y) <= _ROWS_IN_PAIRS else None
+        return self.cv if isinstance(self.cv, str) else None
 
-    def _folds(self) -> list[NDArray[np.intp]]:
-        return [] if self._strategy() else super()._folds()
+    def _folds(self, data: TrainingData, groups: NDArray[np.int32] | None) -> Folds:
+        return [] if self._strategy(data) else super()._folds(data, groups)
 
-    def _score(self, folds: list[NDArray[np.intp]], alphas: Array) -> Array:
-        strategy = self._strategy()
+    def _score(self, model: LeastSquaresModel, folds: Folds, alphas: Array, groups: NDArray[np.int32] | None) -> Array:
+        strategy = self._strategy(model.data)
         if strategy == "leave-pair-out":
             if self.scoring is not None:
                 raise ValueError("leave-pair-out compares pairs: it has no scoring but their concordance.")
-            return np.asarray(np.mean(self._leave_pair_out_concordances(alphas), axis=1))[:, None]
+            return np.asarray(np.mean(model.hold_out.concordances(alphas), axis=1))[:, None]
         if strategy == "leave-query-out":
-            return self._rate_all(to_host(self._leave_query_out(alphas)))
-        return super()._score(folds, alphas)
+            return self._rate_all(model.data, to_host(left_out_queries(model, alphas)))
+        return super()._score(model, folds, alphas, groups)
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return resolve_scorer(self.scoring).evaluate(y, scores, qid=queries)
 
 
-class RLSCV(_ChoosesAlpha, RLS):
+class RLSCV(_ChoosesAlpha, MeanLeastSquares):
     r"""Regularised least squares that choose ``alpha``, and a kernel, by exact cross-validation, without any refit.
 
     Parameters
@@ -324,8 +346,8 @@ class RLSCV(_ChoosesAlpha, RLS):
     >>> RLSCV(alphas=[1e-6, 1e-5, 1e-4]).fit(X, y).alpha_
     1e-05
 
-    Rows that are no news to each other, here two copies of each, are held out together. One by one, each would be
-    predicted by its copy, and the smallest alpha would win:
+    Dependent rows, here two copies of each, are held out together. One by one, each would be predicted by its copy, and
+    the smallest alpha would win:
 
     >>> import numpy as np
     >>> twice, patient = np.repeat(X, 2, axis=0), np.repeat(np.arange(442), 2)
@@ -353,7 +375,7 @@ class RLSCV(_ChoosesAlpha, RLS):
         self.n_basis = n_basis
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Choose alpha, and one of several kernels, by cross-validation; train with them on all rows.
 
         Parameters
@@ -368,38 +390,32 @@ class RLSCV(_ChoosesAlpha, RLS):
         -------
         self
         """
-        if groups is not None:
-            self._groups, _ = encode_queries(groups, count_rows(X), "groups")
-        try:
-            return self._fit(X, y, None, None)
-        finally:
-            self.__dict__.pop("_groups", None)
+        codes, _ = encode_queries(groups, count_rows(X), "groups")
+        return self._choose(*self._validate(X, y, None, None), codes)
 
-    def _folds(self) -> list[NDArray[np.intp]]:
-        if isinstance(self.cv, str):
-            return []
-        return super()._folds()
+    def _folds(self, data: TrainingData, groups: NDArray[np.int32] | None) -> Folds:
+        return [] if isinstance(self.cv, str) else super()._folds(data, groups)
 
-    def _score_alphas(self, folds: list[NDArray[np.intp]]) -> float:
-        self.__dict__.pop("held_out_", None)  # of an earlier fit
-        score = super()._score_alphas(folds)
-        if not folds:
-            best = self._leave_out(self.alpha_)
-            self.held_out_ = best[:, 0] if self._single else best
-        return score
+    def _attributes(self, best: _Choice, groups: NDArray[np.int32] | None) -> dict[str, Any]:
+        if not isinstance(self.cv, str):
+            return {}
+        found = _leave_out(best.model, best.alpha, groups)
+        return {"held_out_": found[:, 0] if best.model.data.single else found}
 
-    def _score(self, folds: list[NDArray[np.intp]], alphas: Array) -> Array:
-        return super()._score(folds, alphas) if folds else self._rate_all(map(self._leave_out, alphas.tolist()))
-
-    def _leave_out(self, alpha: float) -> Any:
-        """Predict every row, held out alone or with its group."""
-        problem = self._problem()
-        ranking = self._decomposable(problem).one_ranking
-        if self._groups is None:
-            return ranking.each_row(alpha).tied()
-        parts = [check_fold(rows, problem) for rows in members(self._groups, int(self._groups.max()) + 1)]
-        found = zip(*ranking.predict(parts, alpha), strict=True)
-        return Predicted(*(merge(each, parts) for each in found)).tied()
+    def _score(self, model: LeastSquaresModel, folds: Folds, alphas: Array, groups: NDArray[np.int32] | None) -> Array:
+        if folds:
+            return super()._score(model, folds, alphas, groups)
+        return self._rate_all(model.data, (_leave_out(model, alpha, groups) for alpha in alphas.tolist()))
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return -float(np.mean((y - scores) ** 2)) if self.scoring is None else float(self.scoring(y, scores))
+
+
+def _leave_out(model: LeastSquaresModel, alpha: float, groups: NDArray[np.int32] | None) -> Any:
+    """Predict every row, held out alone or with its group."""
+    assert isinstance(model.hold_out, RankingHoldOut)
+    if groups is None:
+        return model.hold_out.each_row(alpha).tied()
+    parts = members(groups, int(groups.max()) + 1)
+    found = zip(*model.hold_out.folds(parts, alpha), strict=True)
+    return Predicted(*(merge(each, parts) for each in found)).tied()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._memory import require_memory
-from kernelrank.pairs import DenseLaplacian, GraphLaplacian, PairLaplacian, all_pairs, pairs_without_ties
+from kernelrank.pairs import GraphLaplacian, Laplacian, OrthonormalLaplacian, all_pairs, pairs_without_ties
 
 Array = NDArray[np.float64]
 
@@ -23,8 +23,8 @@ class PairwiseSquares:
 
     Attributes
     ----------
-    laplacian : PairLaplacian, GraphLaplacian or DenseLaplacian
-        Has P.
+    laplacian : Laplacian
+        With the contrasts P.
     weights : ndarray of shape (k,)
         Of the contrasts, before the average is taken.
     targets : ndarray of shape (k, p)
@@ -35,11 +35,22 @@ class PairwiseSquares:
         Largest of the numbers that the targets are contrasts of: these have rounding errors of that size.
     """
 
-    laplacian: PairLaplacian | GraphLaplacian | DenseLaplacian
+    laplacian: Laplacian
     weights: Array
     targets: Array
     importance: Array
     size: Array | None = None
+
+    @property
+    def contrasts(self) -> OrthonormalLaplacian:
+        """The Laplacian, which must have orthonormal contrasts."""
+        assert self.laplacian.orthonormal
+        return cast(OrthonormalLaplacian, self.laplacian)
+
+    @property
+    def target_sizes(self) -> Array:
+        """Largest of the numbers that the targets are contrasts of, per output; of the targets if it is not known."""
+        return np.asarray(np.max(np.abs(self.targets), axis=0) if self.size is None else self.size)
 
     @property
     def total(self) -> float:
@@ -54,24 +65,23 @@ class PairwiseSquares:
     @property
     def pulls(self) -> Array:
         """What the targets ask of each row: minus half the gradient at f = 0."""
-        return self.laplacian.lift((self.root**2)[:, None] * self.targets)
+        return np.asarray(self.laplacian.lift((self.root**2)[:, None] * self.targets))
 
     def multiply(self, v: Array) -> Array:
         """Half the Hessian, times a vector: O(m), or O(edges) for given pairs."""
         contrasts = self.laplacian.project(v)
         contrasts *= self.root**2
-        return self.laplacian.lift(contrasts)
+        return np.asarray(self.laplacian.lift(contrasts))
 
     def diagonal(self) -> Array:
         """Diagonal of half the Hessian."""
-        assert not isinstance(self.laplacian, DenseLaplacian)
         return self.laplacian.diagonal(self.root**2)
 
     def diagonalised(self, queries: NDArray[np.integer[Any]]) -> PairwiseSquares:
         """Return the loss with orthonormal contrasts: itself, or for edges the eigenvectors of their graph."""
-        if not isinstance(self.laplacian, GraphLaplacian):
-            return self
         dense = self.laplacian.diagonalise(self.weights, queries)
+        if dense is None:
+            return self
         pulls = self.laplacian.lift(self.weights[:, None] * self.targets)
         targets = dense.project(pulls) / dense.strengths[:, None]  # those that the pairs would follow from, in the mean
         return PairwiseSquares(dense, dense.strengths, targets, self.importance)

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import _safe_split
 from kernelrank._arrays import to_host
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
 from kernelrank.model_selection._parallel import run
-from kernelrank.solvers import Predicted
+from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
 Order = NDArray[np.int8]

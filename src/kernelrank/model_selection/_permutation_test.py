@@ -21,7 +21,7 @@ from kernelrank.model_selection._parallel import run
 from kernelrank.model_selection._permutations import Exchanges
 from kernelrank.model_selection._rows import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
 from kernelrank.model_selection._strategies import Counted, Method, Strategy
-from kernelrank.solvers import Predicted
+from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from kernelrank.model_selection._choices import settle
 from kernelrank.model_selection._held_out import Refits, hold_out
 from kernelrank.model_selection._rows import Rows, Sample, stratified_folds
 from kernelrank.pairs import UtilityPairs
-from kernelrank.solvers import Predicted
+from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
 Order = NDArray[np.int8]

@@ -22,7 +22,7 @@ from kernelrank.estimators._folds import make_folds
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection._held_out import hold_out, scores_of
 from kernelrank.model_selection._rows import fit_argument, rows_that_stay_together, stratified_folds
-from kernelrank.solvers import Predicted
+from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

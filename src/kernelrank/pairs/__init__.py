@@ -1,7 +1,14 @@
 """Which pairs of rows count, and how many of them a score vector gets wrong."""
 
 from kernelrank.pairs._graph import DenseLaplacian, GraphLaplacian, members
-from kernelrank.pairs._laplacian import PairLaplacian, all_pairs, pairs_without_ties, scale_both
+from kernelrank.pairs._laplacian import (
+    Laplacian,
+    OrthonormalLaplacian,
+    PairLaplacian,
+    all_pairs,
+    pairs_without_ties,
+    scale_both,
+)
 from kernelrank.pairs._preferences import PreferencePairs
 from kernelrank.pairs._sampling import sample_pairs
 from kernelrank.pairs._utilities import UtilityPairs, Violations, count_violations
@@ -10,6 +17,8 @@ from kernelrank.pairs._violated import Pairs, ViolatedPairs
 __all__ = [
     "DenseLaplacian",
     "GraphLaplacian",
+    "Laplacian",
+    "OrthonormalLaplacian",
     "PairLaplacian",
     "Pairs",
     "PreferencePairs",

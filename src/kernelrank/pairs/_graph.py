@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,9 +20,9 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class GraphLaplacian:
-    """``L = P' diag(strengths) P`` with a row of P an edge: the winner's value less the loser's.
+    """Laplacian of given edges: one row of P per edge, the value of the winner less that of the loser.
 
-    It has the products of :class:`PairLaplacian`, in O(edges); for a spectrum there is `diagonalise`.
+    Products take O(edges).
 
     Attributes
     ----------
@@ -33,6 +33,9 @@ class GraphLaplacian:
     winners: Codes
     losers: Codes
     n_rows: int
+
+    orthonormal: ClassVar[bool] = False
+    any_namespace: ClassVar[bool] = False
 
     @cached_property
     def _edges(self) -> sp.csr_array:
@@ -92,7 +95,7 @@ def _spectrum(winners: Codes, losers: Codes, strengths: Array, m: int) -> tuple[
 
 @dataclass(frozen=True)
 class DenseLaplacian:
-    """``L = P' diag(strengths) P`` with orthonormal rows of P, as a matrix; see :class:`PairLaplacian`.
+    """Laplacian with orthonormal contrasts, as a dense matrix.
 
     Attributes
     ----------
@@ -105,7 +108,16 @@ class DenseLaplacian:
     queries: Codes
     vectors: Array
 
-    tells_differences = False  # of rows that no pair connects
+    orthonormal: ClassVar[bool] = True
+    any_namespace: ClassVar[bool] = False
+    tells_differences: ClassVar[bool] = False  # no pair may connect some rows
+
+    def diagonalise(self, strengths: Array, queries: Codes) -> None:
+        """Return nothing: the contrasts are orthonormal."""
+
+    def diagonal(self, strengths: Array) -> Array:
+        """Return the diagonal of ``P' diag(strengths) P``."""
+        return np.asarray(strengths @ self.vectors**2)
 
     def project(self, V: Array) -> Array:
         """P V."""
@@ -115,8 +127,8 @@ class DenseLaplacian:
         """P' C."""
         return self.vectors.T @ C
 
-    def invert(self, C: Array) -> Array:
-        """Find rows with P V = C."""
+    def solve(self, C: Array) -> Array:
+        """Return rows V with P V = C."""
         return self.lift(C)
 
     def project_both(self, K: Array) -> Array:

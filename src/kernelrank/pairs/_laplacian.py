@@ -14,6 +14,7 @@ has orthonormal rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -24,8 +25,58 @@ from kernelrank._arrays import Array, Codes, GroupSums, copied, like, merge, row
 Vector = NDArray[np.float64]
 
 
-class Contrasts:
-    """An orthonormal basis of what differs inside groups: one Householder reflection a group.
+class Laplacian(Protocol):
+    """``L = P' diag(strengths) P``: the differences that are penalised, as the rows of P.
+
+    Rows of P are contrasts between rows of the same query. They are orthonormal, up to weights of the rows, or given
+    edges, for which :meth:`diagonalise` finds orthonormal ones.
+    """
+
+    @property
+    def orthonormal(self) -> bool:
+        """Whether the contrasts are orthonormal, up to weights of the rows."""
+
+    @property
+    def any_namespace(self) -> bool:
+        """Whether arrays of any library are accepted; if not, NumPy's."""
+
+    def project(self, V: Array) -> Array:
+        """Return P V, for a vector or the columns of a matrix."""
+
+    def lift(self, C: Array) -> Array:
+        """Return P' C, for a vector or the columns of a matrix."""
+
+    def diagonal(self, strengths: Vector) -> Vector:
+        """Return the diagonal of ``P' diag(strengths) P``."""
+
+    def diagonalise(self, strengths: Vector, queries: Codes) -> OrthonormalLaplacian | None:
+        """Return the same Laplacian with orthonormal contrasts; None if it has them."""
+
+
+class OrthonormalLaplacian(Laplacian, Protocol):
+    """A Laplacian with orthonormal contrasts, up to weights of the rows."""
+
+    @property
+    def strengths(self) -> Vector:
+        """Eigenvalues, all positive; shape (k,)."""
+
+    @property
+    def queries(self) -> Codes:
+        """Query of each contrast; shape (k,)."""
+
+    @property
+    def tells_differences(self) -> bool:
+        """Whether P is orthonormal, and P V determines V up to a constant per query."""
+
+    def solve(self, C: Array) -> Array:
+        """Return rows V with P V = C."""
+
+    def project_both(self, K: Array) -> Array:
+        """Return P K P' for a symmetric matrix."""
+
+
+class GroupContrasts:
+    """An orthonormal basis of what differs inside groups: one Householder reflection per group.
 
     Parameters
     ----------
@@ -138,16 +189,22 @@ class PairLaplacian:
     queries : ndarray of shape (k,)
         Query that each row of P looks at.
     n_rows : int
-    levels : tuple of Contrasts
+    levels : tuple of GroupContrasts
         Inside queries; or inside classes, and then between the means of classes of a query.
     """
 
     strengths: Vector
     queries: Codes
     n_rows: int
-    levels: tuple[Contrasts, ...]
+    levels: tuple[GroupContrasts, ...]
     _root_weights: Vector
     _kept: NDArray[np.intp]
+
+    orthonormal: ClassVar[bool] = True
+    any_namespace: ClassVar[bool] = True
+
+    def diagonalise(self, strengths: Vector, queries: Codes) -> None:
+        """Return nothing: the contrasts are orthonormal."""
 
     def project(self, V: Array) -> Array:
         """P V, for a vector or the columns of a matrix: O(m) each."""
@@ -178,14 +235,14 @@ class PairLaplacian:
         parts = self.strengths[contrasts], self.queries[contrasts]
         return PairLaplacian(*parts, self.n_rows, self.levels, self._root_weights, self._kept[contrasts])
 
-    def invert(self, C: Array) -> Array:
-        """Find rows with P V = C; zero where a row weighs nothing."""
+    def solve(self, C: Array) -> Array:
+        """Return rows V with P V = C; zero where a row has no weight."""
         weights = self._root_weights**2
         return self.lift(C) / _column(np.where(weights > 0, weights, 1.0), C)
 
     @property
     def tells_differences(self) -> bool:
-        """Whether P is orthonormal, and P V tells V up to a constant in each query."""
+        """Whether P is orthonormal, and P V determines V up to a constant per query."""
         n_queries = len(self.levels[-1].norms)
         return len(self._kept) == self.n_rows - n_queries and bool((self._root_weights == 1).all())
 
@@ -246,7 +303,7 @@ def all_pairs(queries: Codes, weights: Vector) -> PairLaplacian:
         0, 1, ...; none missing.
     weights : ndarray of shape (m,)
     """
-    level = Contrasts(queries, np.sqrt(weights))
+    level = GroupContrasts(queries, np.sqrt(weights))
     return _keep_positive((level.norms**2)[level.groups], level.groups, np.sqrt(weights), (level,))
 
 
@@ -263,8 +320,8 @@ def pairs_without_ties(queries: Codes, utilities: Vector, weights: Vector) -> Pa
     pairs = np.stack([queries, values])
     (class_queries, _), classes = np.unique(pairs, axis=1, return_inverse=True)
     classes = classes.ravel()
-    inside = Contrasts(classes, np.sqrt(weights))
-    between = Contrasts(class_queries, inside.norms)
+    inside = GroupContrasts(classes, np.sqrt(weights))
+    between = GroupContrasts(class_queries, inside.norms)
     totals = between.norms**2
     strengths = np.concatenate([(totals[class_queries] - inside.norms**2)[inside.groups], totals[between.groups]])
     of_query = np.concatenate([class_queries[inside.groups], between.groups])
@@ -272,7 +329,7 @@ def pairs_without_ties(queries: Codes, utilities: Vector, weights: Vector) -> Pa
 
 
 def _keep_positive(
-    strengths: Vector, queries: Codes, root_weights: Vector, levels: tuple[Contrasts, ...]
+    strengths: Vector, queries: Codes, root_weights: Vector, levels: tuple[GroupContrasts, ...]
 ) -> PairLaplacian:
     # A query of a single class has strength zero, or what rounding makes of it.
     largest = np.zeros(int(queries.max(initial=0)) + 1)

@@ -1,11 +1,11 @@
-r"""Two equations for each pair of held-out rows, in the plain words of the formula.
+r"""The two equations of each pair of held-out rows.
 
-With ``W = I - A`` (``_hold_out.py``) and residuals r, the rows i and j of a pair have the held-out residuals
+With the residual operator W (``_residual.py``) and ``r = W y``, the rows i and j of a pair have the held-out residuals
 
     ``e_i = (W_jj r_i - W_ij r_j) / det``,  ``det = W_ii W_jj - W_ij^2``.
 
-Compiled code does the same for NumPy's arrays, where W is one matrix for all pairs. It is another one for a pair with a
-basis row, which takes features along (``_held_out_basis.py``): W gains ``Y Y'``, with a column of Y for either row.
+Compiled code solves them for NumPy's arrays, where W is the same for all pairs. It differs for a pair with a basis row,
+because features are lost with it (``_basis.py``): W becomes ``W + Y Y'``, with one column of Y per basis row.
 """
 
 from __future__ import annotations
@@ -18,22 +18,52 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from kernelrank._arrays import Array, slices, take
+from kernelrank._arrays import Array, take, take_rows
+from kernelrank.solvers.least_squares._blocks import blocks
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-BLOCK_ELEMENTS = 1 << 22  # of some rows of W: 32 MiB
 
+class PairIndex(NamedTuple):
+    """Numbers of the first and the second rows of pairs: of one pair each, or of all combinations."""
 
-class Equations(NamedTuple):
-    """``W e = r`` of some held-out rows."""
+    first: Rows
+    second: Rows
+    combined: bool = False
 
-    matrix: Array
-    residuals: Array
-    products: Array  # of the targets: y' W z, of the first output y and each output z
-    scales: Array  # of the errors of each row (``_ties.py``)
+    @property
+    def same(self) -> NDArray[np.bool_]:
+        """Where a row is combined with itself."""
+        return np.asarray((self.first[:, None] if self.combined else self.first) == self.second)
+
+    def map(self, numbers: Rows) -> PairIndex:
+        """Return the pairs with other numbers for the rows."""
+        return PairIndex(numbers[self.first], numbers[self.second], self.combined)
+
+    def of_first(self, x: Array) -> Array:
+        """Return the elements, along the last axis, of the first rows; to be broadcast against those of the second."""
+        found = take(x, self.first, axis=x.ndim - 1)
+        return found[..., None] if self.combined else found
+
+    def of_second(self, x: Array) -> Array:
+        """Return the elements, along the last axis, of the second rows."""
+        found = take(x, self.second, axis=x.ndim - 1)
+        return found[..., None, :] if self.combined else found
+
+    def products(self, A: Array, i: Rows, B: Array, j: Rows, factors: Array | None = None) -> Array:
+        """Return products of rows ``i`` of A and rows ``j`` of B, in the shape of the pairs."""
+        if self.combined:
+            left = take(A, i) if factors is None else take(A, i) * factors
+            return take(left @ B.T, j, axis=1) if B.shape[0] < len(j) else left @ take_rows(B, j).T
+        xp, found = array_namespace(A), []
+        for some in [slice(0, 0), *blocks(len(i), A.shape[1])]:
+            left = take(A, i[some])
+            if factors is not None:
+                left *= factors
+            found.append(xp.vecdot(left, take(B, j[some])))
+        return xp.concat(found)
 
 
 class PairCounts(NamedTuple):
@@ -174,17 +204,6 @@ def equal_if_tied(first: Array, second: Array, noise: Array) -> tuple[Array, Arr
     xp = array_namespace(first)
     tied, mean = abs(first - second) <= noise, (first + second) / 2
     return xp.where(tied, mean, first), xp.where(tied, mean, second)
-
-
-def row_products(A: Array, i: Rows, B: Array, j: Rows, factors: Array | None = None) -> Array:
-    """Compute products of row ``i[k]`` of A and row ``j[k]`` of B for all k, with factors for the columns if given."""
-    xp, found = array_namespace(A), []
-    for some in [slice(0, 0), *slices(len(i), BLOCK_ELEMENTS // max(1, A.shape[1]))]:
-        rows = take(A, i[some])
-        if factors is not None:
-            rows *= factors
-        found.append(xp.vecdot(rows, take(B, j[some])))
-    return xp.concat(found)
 
 
 def _count(mask: Array) -> int:

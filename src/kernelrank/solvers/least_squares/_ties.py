@@ -36,19 +36,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from kernelrank._arrays import Array, like, slices, to_host
-from kernelrank.solvers._ridge import Spectrum, largest
+from kernelrank._arrays import Array, like, to_host
+from kernelrank.solvers.least_squares._blocks import blocks
+from kernelrank.solvers.least_squares._spectrum import Spectrum, largest
 
 EPS = float(np.finfo(np.float64).eps)
 SAFETY = 16.0
 LIMIT = EPS**0.5
-_BLOCK_ELEMENTS = 1 << 22
 
 
 class Predicted(NamedTuple):
@@ -130,8 +130,8 @@ class Rounding:
         factors = (alphas / shifted) ** 2
         if self._n_positive < values.shape[0]:
             factors = factors + xp.where(values > 0.0, ((self._least_positive + alphas) / shifted) ** 2, 0.0)
-        blocks = slices(vectors.shape[0], _BLOCK_ELEMENTS // max(1, vectors.shape[1]))
-        return xp.sqrt(xp.concat([vectors[:0, :] @ factors, *(vectors[part, :] ** 2 @ factors for part in blocks)])).T
+        parts = [vectors[part, :] ** 2 @ factors for part in blocks(*vectors.shape)]
+        return xp.sqrt(xp.concat([vectors[:0, :] @ factors, *parts])).T
 
     def size(self, along: Array, e: Array | float, target: tuple[Array, Array], alpha: Array) -> Array:
         """Return b of held-out models; shape (n, p).
@@ -179,20 +179,23 @@ class Rounding:
 
     @cached_property
     def _longest_row(self) -> float:
-        V = self.spectrum.vectors
-        blocks = slices(V.shape[0], _BLOCK_ELEMENTS // max(1, V.shape[1]))
-        xp: Any = array_namespace(V)
-        longest = max((float(xp.max(xp.sum(V[part, :] ** 2, axis=1))) for part in blocks), default=0.0)
+        V, xp = self.spectrum.vectors, array_namespace(self.spectrum.vectors)
+        longest = max((float(xp.max(xp.sum(V[part, :] ** 2, axis=1))) for part in blocks(*V.shape)), default=0.0)
         return float(longest**0.5)
 
 
 def solve_with_inverse(matrix: Array, right: Array) -> tuple[Array, Array]:
     """Return the solutions of stacked equations, and the inverses: what the solutions make of errors."""
-    xp, p = array_namespace(matrix), right.shape[-1]
-    identity = xp.eye(matrix.shape[-1], dtype=xp.float64, device=device(matrix))
-    both = xp.concat([right, xp.broadcast_to(identity, (*right.shape[:-1], matrix.shape[-1]))], axis=-1)
+    xp, p, n = array_namespace(matrix), right.shape[-1], matrix.shape[-1]
+    both = xp.concat([right, xp.broadcast_to(identity(n, matrix), (*right.shape[:-1], n))], axis=-1)
     solution = xp.linalg.solve(matrix, both)
     return solution[..., :p], solution[..., p:]
+
+
+def identity(n: int, x: Array) -> Array:
+    """Return the identity matrix, in the namespace and on the device of x."""
+    xp = array_namespace(x)
+    return xp.eye(n, dtype=xp.float64, device=device(x))
 
 
 def norm(x: Array, axis: int = 0) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.losses import PairwiseSquares
-from kernelrank.solvers._ridge import solve_moments
+from kernelrank.solvers.least_squares._spectrum import solve_moments
 
 Array = NDArray[np.float64]
 
