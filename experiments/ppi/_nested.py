@@ -1,8 +1,9 @@
 """Cross-validation inside cross-validation, exactly, from one decomposition of a kernel matrix.
 
-With M what takes targets y to residuals, ``M = I - A``, the residuals of rows S are ``M_SS^-1 (M y)_S`` when S is held
-out. A model that has not seen a fold T has the M of the other rows R, ``M_RR - M_RT M_TT^-1 M_TR``, in which documents
-can be held out once more. So no model is ever fitted: folds, documents and lambdas share one decomposition of all rows.
+With W the residual operator of ``kernelrank.solvers.least_squares``, the residuals of rows S are ``W_SS^-1 (W y)_S``
+when S is held out. A model that has not seen a fold T has the W of the other rows R, ``W_RR - W_RT W_TT^-1 W_TR``, in
+which documents can be held out once more. So no model is ever fitted: folds, documents and lambdas share one
+decomposition of all rows.
 
 Lambda weighs the squared norm against the SUM of squares, as in the paper, and is the same whatever is held out; the
 alpha of ``kernelrank.RLS`` is lambda / (number of rows that are left).
@@ -11,11 +12,14 @@ alpha of ``kernelrank.RLS`` is lambda / (number of rows that are left).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+
+from kernelrank.solvers.least_squares import Residual, decompose_kernel
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -46,33 +50,30 @@ class HeldOut:
             means = K.mean(axis=0)
             K -= means
             K -= (means - means.mean())[:, None]
-        self._values, self._vectors = np.linalg.eigh(K)
-        self._constant = 1 / len(K) if mean else 0.0
-        self._y = y
+        spectrum = decompose_kernel(K, 0.0)
+        if mean:
+            spectrum = replace(spectrum, vectors=spectrum.vectors - spectrum.vectors.mean(axis=0))
+        self._W = Residual(spectrum, True, y[:, None], mean=mean)
 
     def at(self, lam: float) -> Residuals:
         """Return the model for a lambda."""
-        values = np.maximum(self._values, 0.0)
-        M = (self._vectors * (lam / (values + lam))) @ self._vectors.T - self._constant
-        return Residuals(M, self._y)
+        W = self._W
+        return Residuals(W.block(np.arange(W.n_rows), lam), W.apply(lam)[:, 0], W.targets[:, 0])
 
     def weights(self, lam: float) -> Array:
         """Return the weights of the kernels of all rows; with a mean, of kernels less their means."""
-        values = np.maximum(self._values, 0.0)
-        along = self._vectors.T @ (self._y - self._y.mean() * (self._constant > 0))
-        return self._vectors @ (along / (values + lam))
+        return self._W.spectrum.dual(lam, self._W.centred)[:, 0]
 
 
 class Residuals:
-    """What takes targets to residuals, and the residuals."""
+    """The residual operator as a matrix, and the residuals."""
 
-    def __init__(self, M: Array, y: Array) -> None:
-        self._M, self._y = M, y
-        self._residuals = M @ y
+    def __init__(self, W: Array, residuals: Array, y: Array) -> None:
+        self._W, self._residuals, self._y = W, residuals, y
 
     def hold_out(self, rows: Rows) -> Array:
         """Score rows by a model of all others."""
-        return self._y[rows] - np.linalg.solve(self._M[np.ix_(rows, rows)], self._residuals[rows])
+        return self._y[rows] - np.linalg.solve(self._W[np.ix_(rows, rows)], self._residuals[rows])
 
     def hold_out_each(self, groups: NDArray) -> Array:
         """Score all rows, each by a model that has not seen its group."""
@@ -84,14 +85,14 @@ class Residuals:
     def nested(self, fold: Rows, groups: NDArray) -> Scores:
         """Hold out a fold, and each group of the others as well."""
         others = np.setdiff1d(np.arange(len(self._y)), fold)
-        factor = np.linalg.cholesky(self._M[np.ix_(fold, fold)])
-        between = scipy.linalg.solve_triangular(factor, self._M[np.ix_(fold, others)], lower=True)
+        factor = np.linalg.cholesky(self._W[np.ix_(fold, fold)])
+        between = scipy.linalg.solve_triangular(factor, self._W[np.ix_(fold, others)], lower=True)
         inside = scipy.linalg.solve_triangular(factor, self._residuals[fold], lower=True)
         residuals = self._residuals[others] - between.T @ inside
         scores = self._y[others]
         for rows in members(groups[others]):
             lost, ours = between[:, rows], others[rows]
-            scores[rows] -= np.linalg.solve(self._M[np.ix_(ours, ours)] - lost.T @ lost, residuals[rows])
+            scores[rows] -= np.linalg.solve(self._W[np.ix_(ours, ours)] - lost.T @ lost, residuals[rows])
         in_fold = scipy.linalg.solve_triangular(factor, inside, lower=True, trans=1)
         return Scores(self._y[fold] - in_fold, scores)
 
