@@ -488,7 +488,17 @@ NOT_CALLED = {
 }
 # Parts to compose methods of, which take what has been checked.
 PARTS = {
-    *("DenseLaplacian", "GraphLaplacian", "PairLaplacian", "all_pairs", "members", "pairs_without_ties", "scale_both"),
+    *(
+        "DenseLaplacian",
+        "GraphLaplacian",
+        "Laplacian",
+        "OrthonormalLaplacian",
+        "PairLaplacian",
+        "all_pairs",
+        "members",
+        "pairs_without_ties",
+        "scale_both",
+    ),
     *("draw_order", "lost_alone", "lost_directions", "whitening_of_rows"),
 }
 MODULES = (
