@@ -45,6 +45,7 @@ bench: $(VENV)/built
 bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.run
 	$(PEERS)/bin/python -m benchmarks.peers.concordance
+	$(PEERS)/bin/python -m benchmarks.peers.ndcg
 	$(PEERS)/bin/python -m benchmarks.peers.least_squares
 
 ## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA.

@@ -56,6 +56,13 @@ def test_concordance_of_survival_packages(run):
     assert [line["tied"] == "0" for line in ours] == [True, False, False]
 
 
+def test_ndcg_of_others(run):
+    [lines] = tables(run("benchmarks.peers.ndcg")).values()
+    ours = {(line["who"], line["queries"]): line["ours"] for line in lines}
+    assert {queries for _, queries in ours} == {"page", "random"}
+    assert ours["scikit-learn ndcg_score", "page"] == ours["trec_eval, by ir-measures", "page"] == "0.416945"
+
+
 def test_least_squares(run, tmp_path):
     output = run("benchmarks.peers.least_squares", "--quick", "--out", tmp_path)
     [lines] = tables(output).values()
