@@ -92,33 +92,33 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the squared norm against the AVERAGE loss. With a sum over pairs instead, as in [1]_, lambda is alpha
-        times their number.
+        Weight of the squared norm relative to the AVERAGE loss. With a sum over pairs instead, as in [1]_, lambda is
+        alpha times their number.
     kernel : str, Kernel or callable, default="linear"
         "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
         function, or "precomputed".
     n_basis : int, default=None
-        Learn a combination of so many rows' kernels instead of all rows', drawn at random ([1]_, section 3.5):
-        O(m n_basis^2), and memory for m n_basis numbers. Other parts of the optimum are lost; basis rows that are held
-        out are lost as well. None means all rows.
+        Number of basis rows, drawn at random, whose kernels are combined ([1]_, section 3.5): O(m n_basis^2) time, and
+        memory for m n_basis numbers. It approximates the model of all rows; when basis rows are held out, those left
+        are used. None means all rows.
     ties : {"keep", "drop"}, default="keep"
-        Whether pairs of rows with equal utilities count: they ask for equal scores. With "keep" the average is over
-        all ordered pairs, a row with itself included, so that repeating rows and weighting them agree.
+        Whether pairs of rows with equal utilities count; their target is a difference of zero. With "keep" the average
+        is over all ordered pairs, including those of a row with itself, so that repeating rows equals weighting them.
     cost : {"magnitude", "unit", "relative"}, default="magnitude"
-        What a pair whose utilities differ by d asks for, eq. 20 to 22 of [1]_: a difference of d; of 1, whatever d
-        is; of d, with an error that is divided by d, so that small differences keep their direction. The last leaves
-        out ties, and has to form the pairs: O(m^2) of them, and O(m^3) for their graph.
+        Target of a pair whose utilities differ by d, eq. 20 to 22 of [1]_: a difference of d; a difference of 1; or
+        a difference of d with an error divided by d, so that small differences keep their direction. "relative" leaves
+        out ties, and forms all pairs: O(m^2) of them, and O(m^3) time for their graph.
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a
         pair; with "pair" every pair counts the same.
     solver : {"auto", "direct", "cg"}, default="auto"
-        "direct" solves the equations, and can take all the shortcuts. "cg" takes conjugate gradients, preconditioned by
-        the diagonal, for sparse data with many rows and features: O(m s) a step, no shortcuts. "auto" takes them
-        if the data are sparse and would be large as a dense matrix.
+        "direct" solves the equations, and allows all shortcuts. "cg" uses conjugate gradients, preconditioned by the
+        diagonal, for sparse data with many rows and features: O(m s) per step, no shortcuts. "auto" chooses "cg" if the
+        data are sparse and would be large as a dense matrix.
     tol : float, default=1e-6
         For "cg": residual to reach, relative to the right-hand side.
     max_iter : int, default=1000
-        For "cg": steps at most.
+        For "cg": largest number of steps.
     random_state : int, RandomState instance or None, default=0
         For the draw of `n_basis` rows.
 
@@ -127,12 +127,12 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     coef_, dual_coef_, basis_, basis_indices_, kernel_, n_iter_, n_features_in_, feature_names_in_
         As in :class:`RLS`.
     intercept_ : float or ndarray of shape (n_outputs,)
-        The level of one ranking, which makes its scores comparable with the utilities; 0 with queries.
+        Makes the scores of one ranking comparable with the utilities; 0 with queries.
 
     Notes
     -----
-    The model refers to the training data, for its shortcuts, but does not pickle them. One fit takes a Cholesky factor;
-    the shortcuts make one eigenvalue decomposition, which all of them share.
+    The model keeps the training data for held-out predictions, but does not pickle them. A fit computes a Cholesky
+    factor; held-out predictions share one eigenvalue decomposition.
 
     Other array libraries are accepted as by :class:`RLS`, but not by :meth:`fit_pairs`, ``cost="relative"``, or
     :meth:`leave_pair_out` with ``ties="drop"``, which are for NumPy.
@@ -208,11 +208,11 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     def partial_fit(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn more rows, in closed form: the model is that of a fit to all rows so far.
+        """Add rows to the model, in closed form: the result is that of a fit to all rows so far.
 
-        Sums over rows are kept, of n_features^2 numbers, and no rows: O(m n^2 + n^3) a call, whatever came before.
-        With queries, whole ones are added: rows are compared with those of their query, which must be there. Without,
-        rows join one ranking, one by one if need be.
+        Sums over rows are kept, of n_features^2 numbers, and no rows: O(m n^2 + n^3) per call, whatever came before.
+        With queries, pass whole ones: rows are compared with the other rows of their query. Without, rows join one
+        ranking, in parts of any size.
 
         Parameters
         ----------
@@ -228,8 +228,8 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
 
         Notes
         -----
-        For the linear kernel, without `n_basis`. It goes on from :meth:`fit` as well. The shortcuts need rows, and are
-        gone. A pickle has the sums.
+        For the linear kernel, without `n_basis`. It can follow :meth:`fit` as well. Held-out predictions need the rows,
+        and are not available afterwards. A pickle contains the sums.
 
         Examples
         --------
@@ -248,10 +248,10 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     def forget(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Unlearn rows, in closed form: the model is that of a fit to the others.
+        """Remove rows from the model, in closed form: the result is that of a fit to the others.
 
-        Rows are given once more, since none are kept; the same as were learnt, or the model is that of no data. What
-        is left of them is rounding, of their size.
+        Pass the rows again, since none are kept. They must be the same as were added; otherwise the result is the model
+        of no data. Rounding errors of their size remain.
 
         Parameters
         ----------

@@ -46,23 +46,23 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the squared norm against the MEAN squared error. Scikit-learn's ``Ridge`` and ``KernelRidge``
+        Weight of the squared norm relative to the MEAN squared error. Scikit-learn's ``Ridge`` and ``KernelRidge``
         have a sum instead: their ``alpha`` is this one times the number of rows.
     kernel : str, Kernel or callable, default="linear"
         "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
         function, or "precomputed".
     n_basis : int, default=None
-        Learn a combination of so many rows' kernels instead of all rows', drawn at random: O(m n_basis^2), and memory
-        for m n_basis numbers. Other parts of the optimum are lost; basis rows that are held out are lost as well. None
-        means all rows.
+        Number of basis rows, drawn at random, whose kernels are combined: O(m n_basis^2) time, and memory for m n_basis
+        numbers. It approximates the model of all rows; when basis rows are held out, those left are used. None means
+        all rows.
     solver : {"auto", "direct", "cg"}, default="auto"
-        "direct" solves the equations, and can take all the shortcuts. "cg" takes conjugate gradients, preconditioned by
-        the diagonal, for sparse data with many rows and features: O(m s) a step, no shortcuts. "auto" takes them
-        if the data are sparse and would be large as a dense matrix.
+        "direct" solves the equations, and allows all shortcuts. "cg" uses conjugate gradients, preconditioned by the
+        diagonal, for sparse data with many rows and features: O(m s) per step, no shortcuts. "auto" chooses "cg" if the
+        data are sparse and would be large as a dense matrix.
     tol : float, default=1e-6
         For "cg": residual to reach, relative to the right-hand side.
     max_iter : int, default=1000
-        For "cg": steps at most.
+        For "cg": largest number of steps.
     random_state : int, RandomState instance or None, default=0
         For the draw of `n_basis` rows.
 
@@ -142,10 +142,10 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
 
     @available_if(takes_parts)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn more rows, in closed form: the model is that of a fit to all rows so far.
+        """Add rows to the model, in closed form: the result is that of a fit to all rows so far.
 
-        Sums over rows are kept, of n_features^2 numbers, and no rows: O(m n^2 + n^3) a call, whatever came before.
-        Rows may come one by one.
+        Sums over rows are kept, of n_features^2 numbers, and no rows: O(m n^2 + n^3) per call, whatever came before.
+        Parts may be single rows.
 
         Parameters
         ----------
@@ -159,8 +159,8 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
 
         Notes
         -----
-        For the linear kernel, without `n_basis`. It goes on from :meth:`fit` as well. The shortcuts need rows, and are
-        gone. A pickle has the sums.
+        For the linear kernel, without `n_basis`. It can follow :meth:`fit` as well. Held-out predictions need the rows,
+        and are not available afterwards. A pickle contains the sums.
 
         Examples
         --------
@@ -175,10 +175,10 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
 
     @available_if(takes_parts)  # type: ignore[untyped-decorator]
     def forget(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
-        """Unlearn rows, in closed form: the model is that of a fit to the others.
+        """Remove rows from the model, in closed form: the result is that of a fit to the others.
 
-        Rows are given once more, since none are kept; the same as were learnt, or the model is that of no data. What
-        is left of them is rounding, of their size.
+        Pass the rows again, since none are kept. They must be the same as were added; otherwise the result is the model
+        of no data. Rounding errors of their size remain.
 
         Parameters
         ----------

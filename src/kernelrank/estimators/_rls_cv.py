@@ -173,18 +173,17 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
     Parameters
     ----------
     alphas : int or array-like, default=20
-        How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
-        the loss downwards, which goes on to twelve decades at most, while the last decade has improved the score by
-        more than 0.1 %; of several
-        kernels, each has its own.
+        Number of alphas, or the alphas. A number means a geometric grid over eight decades, from the largest eigenvalue
+        of the loss downwards. It goes on to twelve decades at most, as long as the last decade has improved the score
+        by more than 0.1 %. Each of several kernels has its own grid.
     cv : {"leave-pair-out", "leave-query-out"}, int, splitter or iterable of (train, test), default=None
-        What is held out: every pair of rows, for one ranking; every query; or folds, which never split a query. By
-        default the second with queries, and without the first, or ten folds for more than 5,000 rows.
+        What is held out: every pair of rows, for one ranking; every query; or folds, which never split a query. The
+        default is "leave-query-out" with queries; without, "leave-pair-out", or ten folds for more than 5,000 rows.
     scoring : str, RankingScorer or callable, default=None
-        What to choose by: see :class:`RankSVMCV`. Concordance by default, and always for "leave-pair-out".
+        Score to maximise, as in :class:`RankSVMCV`. Concordance by default, and always for "leave-pair-out".
     kernel : str, Kernel, callable, or a list of these, default="linear"
-        As in :class:`RankRLS`; of a list, the best one is chosen together with alpha. All are compared on the same
-        folds, and with the same rows drawn for `n_basis`. Matrices of two of them are in memory at a time.
+        As in :class:`RankRLS`; the best of a list is chosen together with alpha. All are compared on the same folds,
+        and with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
     n_basis : int, default=None
     ties : {"keep", "drop"}, default="keep"
     cost : {"magnitude", "unit", "relative"}, default="magnitude"
@@ -198,8 +197,8 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
     alphas_ : ndarray of shape (n_alphas,)
         From the largest to the smallest.
     scores_ : ndarray of shape (n_alphas, n_folds)
-        One column for "leave-pair-out" and "leave-query-out".
-        The greatest is too good as an estimate for new rows, if little: they have chosen it.
+        One column for "leave-pair-out" and "leave-query-out". The greatest is a slightly optimistic estimate for new
+        rows, because alpha was chosen by it.
     alpha_ : float
         The alpha with the greatest mean score, over the outputs as well; the larger of equals.
     kernel_scores_ : ndarray of shape (n_kernels,)
@@ -304,18 +303,16 @@ class RLSCV(_ChoosesAlpha, MeanLeastSquares):
     Parameters
     ----------
     alphas : int or array-like, default=20
-        How many alphas, or which. A number means a geometric grid over eight decades, from the largest eigenvalue of
-        the loss downwards, which goes on to twelve decades at most, while the last decade has improved the score by
-        more than 0.1 %; of several
-        kernels, each has its own.
+        Number of alphas, or the alphas. A number means a geometric grid over eight decades, from the largest eigenvalue
+        of the loss downwards. It goes on to twelve decades at most, as long as the last decade has improved the score
+        by more than 0.1 %. Each of several kernels has its own grid.
     cv : "leave-one-out", int, splitter or iterable of (train, test), default="leave-one-out"
-        What is held out: every row, or every group if `fit` is given groups; or folds, which never split a group.
+        What is held out: every row, or every group if groups are passed to `fit`; or folds, which never split a group.
     scoring : callable, default=None
-        What to choose by: a function ``(y_true, y_pred)``, the better the greater. Minus the mean squared error by
-        default.
+        Score to maximise: a function ``(y_true, y_pred)``. Minus the mean squared error by default.
     kernel : str, Kernel, callable, or a list of these, default="linear"
-        As in :class:`RLS`; of a list, the best one is chosen together with alpha. All are compared on the same folds,
-        and with the same rows drawn for `n_basis`. Matrices of two of them are in memory at a time.
+        As in :class:`RLS`; the best of a list is chosen together with alpha. All are compared on the same folds, and
+        with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
     n_basis : int, default=None
         As in :class:`RLS`.
     random_state : int, RandomState instance or None, default=0
@@ -330,8 +327,8 @@ class RLSCV(_ChoosesAlpha, MeanLeastSquares):
     alpha_ : float
         The alpha with the greatest mean score; the larger of equals.
     held_out_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        For "leave-one-out": what a model with that alpha predicts for each row from the others, or from the rows of
-        other groups.
+        For "leave-one-out": predictions of each row by the model of the other rows, or of the other groups, with that
+        alpha.
     kernel_scores_ : ndarray of shape (n_kernels,)
         Greatest mean score of each kernel, if a list was given. The first of the best was chosen: it is `kernel_`, and
         all other attributes are for it.

@@ -26,11 +26,11 @@ class PairwiseSquares:
     laplacian : Laplacian
         With the contrasts P.
     weights : ndarray of shape (k,)
-        Of the contrasts, before the average is taken.
+        Weights of the contrasts, before the average is taken.
     targets : ndarray of shape (k, p)
-        Of the contrasts, for one output or more.
+        Targets of the contrasts, with one column per output.
     importance : ndarray of shape (n_queries,)
-        What each query counts; the average is over their sum.
+        Weight of each query in the average.
     size : ndarray of shape (p,), optional
         Largest of the numbers that the targets are contrasts of: these have rounding errors of that size.
     """
@@ -59,22 +59,22 @@ class PairwiseSquares:
 
     @cached_property
     def root(self) -> Array:
-        """Square roots of the weights, such that the loss is an average."""
+        """Square roots of the weights, divided by the normaliser."""
         return np.asarray(np.sqrt(self.weights / self.total))
 
     @property
     def pulls(self) -> Array:
-        """What the targets ask of each row: minus half the gradient at f = 0."""
+        """Minus half the gradient at f = 0, per row."""
         return np.asarray(self.laplacian.lift((self.root**2)[:, None] * self.targets))
 
     def multiply(self, v: Array) -> Array:
-        """Half the Hessian, times a vector: O(m), or O(edges) for given pairs."""
+        """Multiply half the Hessian with a vector: O(m), or O(edges) for given pairs."""
         contrasts = self.laplacian.project(v)
         contrasts *= self.root**2
         return np.asarray(self.laplacian.lift(contrasts))
 
     def diagonal(self) -> Array:
-        """Diagonal of half the Hessian."""
+        """Return the diagonal of half the Hessian."""
         return self.laplacian.diagonal(self.root**2)
 
     def diagonalised(self, queries: NDArray[np.integer[Any]]) -> PairwiseSquares:
@@ -83,12 +83,12 @@ class PairwiseSquares:
         if dense is None:
             return self
         pulls = self.laplacian.lift(self.weights[:, None] * self.targets)
-        targets = dense.project(pulls) / dense.strengths[:, None]  # those that the pairs would follow from, in the mean
+        targets = dense.project(pulls) / dense.strengths[:, None]  # the least-squares fit to the pairs
         return PairwiseSquares(dense, dense.strengths, targets, self.importance)
 
 
 def mean_squares(y: Array, queries: NDArray[np.integer], weights: Array) -> PairwiseSquares:
-    """Compare all rows with their mean."""
+    """Return the loss that compares all rows with their mean."""
     if len(y) < 2:
         raise ValueError(f"RLS fits a mean and needs two rows at least, got n_samples = {len(y)}.")
     laplacian = all_pairs(queries, weights)
@@ -100,7 +100,7 @@ def mean_squares(y: Array, queries: NDArray[np.integer], weights: Array) -> Pair
 def squares_of_utilities(
     y: Array, queries: NDArray[np.integer], weights: Array, ties: str, cost: str, query_weighting: str
 ) -> PairwiseSquares:
-    """Compare all rows of the same query.
+    """Return the loss that compares all rows of the same query.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def squares_of_edges(
     cost: str,
     query_weighting: str,
 ) -> PairwiseSquares:
-    """Compare given pairs.
+    """Return the loss that compares given pairs.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _largest(y: Array) -> Array:
 
 
 def _relative_squares(y: Array, queries: NDArray[np.integer], weights: Array, query_weighting: str) -> PairwiseSquares:
-    """Weigh each pair by its own difference: no algebra spares us from forming them."""
+    """Return the loss whose pairs are weighted by their own differences, for which all pairs must be formed."""
     members = np.bincount(queries)
     require_memory(
         _BYTES_OF_A_PAIR * float((members.astype(float) ** 2).sum()) / 2,
@@ -193,9 +193,9 @@ def _relative_squares(y: Array, queries: NDArray[np.integer], weights: Array, qu
 
 
 def _shares_of_wins(y: Array, queries: NDArray[np.integer], weights: Array) -> Array:
-    """Weight of the rows of its query that a row is better than, less that of the better ones, as a share of all.
+    """Return, per row, the share of its query that it is better than, less the share of better rows, by weight.
 
-    Differences of 1 between all pairs ask for it: the right-hand side of their equations is that of these utilities.
+    Targets of 1 for all ordered pairs have the same normal equations as these utilities.
     """
     totals = np.bincount(queries, weights)
     wins = np.empty_like(y)
@@ -210,7 +210,7 @@ def _shares_of_wins(y: Array, queries: NDArray[np.integer], weights: Array) -> A
 
 
 def _count_pairs(queries: NDArray[np.integer], y: Array, w: Array, ties: str) -> Array:
-    """Count the pairs of each query, or their weight: half of all ordered pairs."""
+    """Return the weight of the pairs of each query: half of all ordered pairs."""
     squares = np.bincount(queries, w) ** 2
     if ties == "drop":
         _, values = np.unique(y, return_inverse=True)
@@ -223,6 +223,6 @@ def _count_pairs(queries: NDArray[np.integer], y: Array, w: Array, ties: str) ->
 
 
 def _weigh(totals: NDArray[Any], query_weighting: str) -> tuple[Array, Array]:
-    """Return what each query counts, and what a pair of it does."""
+    """Return the weight of each query, and of each of its pairs."""
     importance = np.asarray(totals > 0 if query_weighting == "query" else totals, dtype=np.float64)
     return importance, np.divide(importance, totals, out=np.zeros_like(importance), where=totals > 0)

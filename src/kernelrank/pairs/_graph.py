@@ -44,20 +44,20 @@ class GraphLaplacian:
         return sp.csr_array((np.tile([1.0, -1.0], k), columns, np.arange(0, 2 * k + 1, 2)), shape=(k, self.n_rows))
 
     def project(self, V: Array) -> Array:
-        """P V, for a vector or the columns of a matrix."""
+        """Return P V, for a vector or the columns of a matrix."""
         return np.asarray(self._edges @ V)
 
     def lift(self, C: Array) -> Array:
-        """P' C, for a vector or the columns of a matrix."""
+        """Return P' C, for a vector or the columns of a matrix."""
         return np.asarray(self._edges.T @ C)
 
     def diagonal(self, strengths: Array) -> Array:
-        """Diagonal of ``P' diag(strengths) P``."""
+        """Return the diagonal of ``P' diag(strengths) P``."""
         won, lost = (np.bincount(rows, strengths, self.n_rows) for rows in (self.winners, self.losers))
         return np.asarray(won + lost)
 
     def diagonalise(self, strengths: Array, queries: Codes) -> DenseLaplacian:
-        """Find the spectrum, query by query: O(sum of m_q^3). No edge joins two queries."""
+        """Return the Laplacian with orthonormal contrasts, query by query: O(sum of m_q^3)."""
         of_edge = queries[self.winners]
         n_queries = int(queries.max()) + 1
         edges = members(of_edge, n_queries)
@@ -120,11 +120,11 @@ class DenseLaplacian:
         return np.asarray(strengths @ self.vectors**2)
 
     def project(self, V: Array) -> Array:
-        """P V."""
+        """Return P V."""
         return self.vectors @ V
 
     def lift(self, C: Array) -> Array:
-        """P' C."""
+        """Return P' C."""
         return self.vectors.T @ C
 
     def solve(self, C: Array) -> Array:
@@ -132,6 +132,6 @@ class DenseLaplacian:
         return self.lift(C)
 
     def project_both(self, K: Array) -> Array:
-        """P K P'."""
+        """Return P K P'."""
         M = self.vectors @ K @ self.vectors.T
         return np.asarray((M + M.T) / 2)

@@ -1,12 +1,11 @@
-r"""The Laplacian of all pairs, diagonalised: what least-squares ranking is made of.
+r"""The Laplacian of all pairs, in diagonal form: the quadratic form of least-squares ranking.
 
 The squared error over weighted pairs of rows is a quadratic form,
 
     sum over pairs of w_ij ((y_i - y_j) - (f_i - f_j))^2 = (y - f)' L (y - f),
 
-and the Laplacian L of the graph of pairs has a spectrum that needs no computation when the graph is that of
-rankings. Inside a query of total weight W, with all pairs there, L is W times the projection off the constants;
-without the pairs of equal utilities, it is W - W_c inside a class of weight W_c, and W between the means of
+and the Laplacian L of the graph of pairs has a known spectrum when the graph is that of rankings. Inside a query of
+total weight W, with all pairs there, L is W times the projection off the constants; without the pairs of equal utilities, it is W - W_c inside a class of weight W_c, and W between the means of
 classes. Here ``L = P' diag(strengths) P``: `project` applies P in O(m), `lift` its transpose. For rows of weight 1, P
 has orthonormal rows.
 """
@@ -83,8 +82,8 @@ class GroupContrasts:
     groups : ndarray of shape (m,)
         Group of each coordinate, 0, 1, ...; none may be missing.
     lengths : ndarray of shape (m,)
-        A vector that is taken for "constant" in each group: ones, or square roots of weights. Where it is zero
-        in a whole group, so must be what is split.
+        The vector that counts as constant in each group: ones, or square roots of weights. Where it is zero in a whole
+        group, the vectors that are split must be zero as well.
     """
 
     def __init__(self, groups: Codes, lengths: Vector) -> None:
@@ -106,12 +105,12 @@ class GroupContrasts:
         self.groups = self._groups[self._inside]  # of each contrast
 
     def split(self, x: Array) -> tuple[Array, Array]:
-        """Return the contrasts, and the part along `lengths`, one a group."""
+        """Return the contrasts, and the part along `lengths`, one per group."""
         y = self._reflect(take(x, self.order))
         return take(y, self._inside), -take(y, self._starts)
 
     def join(self, contrasts: Array, along: Array | None = None) -> Array:
-        """Return what `split` takes apart; without a second part it is zero."""
+        """Invert `split`; the second part is zero by default."""
         xp = array_namespace(contrasts)
         if along is None:
             along = xp.zeros((len(self._starts), *contrasts.shape[1:]), dtype=xp.float64, device=device(contrasts))
@@ -119,7 +118,7 @@ class GroupContrasts:
         return y if self._in_order else merge([y], [self.order])
 
     def split_both(self, matrix: Array) -> tuple[Array, Array, Array]:
-        """Split rows and columns of a symmetric matrix: contrasts with contrasts, with the rest, the rest with it."""
+        """Split rows and columns of a symmetric matrix: contrasts by contrasts, contrasts by rest, rest by rest."""
         xp = array_namespace(matrix)
         K = matrix if self._in_order else take_both(matrix, self.order, self.order)
         inside, first = self._inside, self._starts
@@ -144,7 +143,7 @@ class GroupContrasts:
         )
 
     def _reflection(self, K: Array) -> Array:
-        """Find V of ``H K H = K - U V' - V U'``, for the reflections H = I - U S U'; one column a group."""
+        """Find V of ``H K H = K - U V' - V U'``, for the reflections H = I - U S U'; one column per group."""
         vector, scale = like(self._vector, K)[:, None], like(self._scale, K)
         KU = K @ vector if len(self._scale) == 1 else copied(self._sums(K).T)
         KU *= scale
@@ -152,7 +151,10 @@ class GroupContrasts:
         return KU - vector * take(core / 2, self._groups)
 
     def diagonal(self, strengths: Vector, along: Vector | None) -> Vector:
-        """Diagonal of the matrix with these eigenvalues: one a contrast, the same in a group; `along` for the rest."""
+        """Return the diagonal of the matrix with these eigenvalues, one per contrast, equal within a group.
+
+        `along` are the eigenvalues of the rest.
+        """
         of_group = np.zeros(len(self.norms))
         of_group[self.groups] = strengths
         unit = self._vector.copy()
@@ -180,14 +182,14 @@ class GroupContrasts:
 
 @dataclass(frozen=True)
 class PairLaplacian:
-    """``L = P' diag(strengths) P``.
+    """Laplacian of rankings: of all pairs of a query, or of the pairs of different utilities.
 
     Attributes
     ----------
     strengths : ndarray of shape (k,)
         Positive.
     queries : ndarray of shape (k,)
-        Query that each row of P looks at.
+        Query of each row of P.
     n_rows : int
     levels : tuple of GroupContrasts
         Inside queries; or inside classes, and then between the means of classes of a query.
@@ -207,7 +209,7 @@ class PairLaplacian:
         """Return nothing: the contrasts are orthonormal."""
 
     def project(self, V: Array) -> Array:
-        """P V, for a vector or the columns of a matrix: O(m) each."""
+        """Return P V, for a vector or the columns of a matrix: O(m) each."""
         parts, along = [], V * _column(self._root_weights, V)
         for level in self.levels:
             contrasts, along = level.split(along)
@@ -216,7 +218,7 @@ class PairLaplacian:
         return found if len(self._kept) == found.shape[0] else take(found, self._kept)
 
     def lift(self, C: Array) -> Array:
-        """P' C, for a vector or the columns of a matrix: O(m) each."""
+        """Return P' C, for a vector or the columns of a matrix: O(m) each."""
         xp, sizes = array_namespace(C), [len(level.groups) for level in self.levels]
         if len(self._kept) < sum(sizes):
             numbers = np.full(sum(sizes), len(self._kept))
@@ -229,7 +231,7 @@ class PairLaplacian:
         return along
 
     def only(self, contrasts: NDArray[np.bool_]) -> PairLaplacian:
-        """Leave out the other contrasts."""
+        """Return the Laplacian with some of the contrasts."""
         if contrasts.all():
             return self
         parts = self.strengths[contrasts], self.queries[contrasts]
@@ -247,7 +249,7 @@ class PairLaplacian:
         return len(self._kept) == self.n_rows - n_queries and bool((self._root_weights == 1).all())
 
     def project_both(self, K: Array) -> Array:
-        """P K P' for a symmetric matrix: O(m^2)."""
+        """Return P K P' for a symmetric matrix: O(m^2)."""
         if (self._root_weights != 1).any():
             K = copied(K)
             scale_both(K, self._root_weights)
@@ -263,7 +265,7 @@ class PairLaplacian:
         return _select(found, self._kept)
 
     def diagonal(self, strengths: Vector) -> Vector:
-        """Diagonal of ``P' diag(strengths) P``, for strengths that are the same in a query and class."""
+        """Return the diagonal of ``P' diag(strengths) P``, for strengths that are equal within a query and class."""
         full = np.zeros(sum(len(level.groups) for level in self.levels))
         full[self._kept] = strengths
         ends = np.cumsum([len(level.groups) for level in self.levels])
@@ -285,17 +287,17 @@ def scale_both(K: Array, factors: Vector) -> None:
 
 
 def _select(K: Array, kept: NDArray[np.intp]) -> Array:
-    """Rows and columns of a matrix; a copy only if they are not all of them."""
+    """Return some rows and columns of a matrix; no copy if these are all."""
     return K if len(kept) == K.shape[0] else take_both(K, kept, kept)
 
 
 def _column(values: Vector, x: Array) -> Array:
-    """Factors of the rows of x, a vector or a matrix."""
+    """Return factors of the rows of x, a vector or a matrix."""
     return like(values, x)[(slice(None), *(None,) * (x.ndim - 1))]
 
 
 def all_pairs(queries: Codes, weights: Vector) -> PairLaplacian:
-    """Laplacian of all pairs inside queries; a pair weighs the product of its rows' weights.
+    """Return the Laplacian of all pairs inside queries; the weight of a pair is the product of those of its rows.
 
     Parameters
     ----------
@@ -308,7 +310,7 @@ def all_pairs(queries: Codes, weights: Vector) -> PairLaplacian:
 
 
 def pairs_without_ties(queries: Codes, utilities: Vector, weights: Vector) -> PairLaplacian:
-    """Laplacian of the pairs of different utilities inside queries.
+    """Return the Laplacian of the pairs of different utilities inside queries.
 
     Parameters
     ----------
@@ -331,7 +333,7 @@ def pairs_without_ties(queries: Codes, utilities: Vector, weights: Vector) -> Pa
 def _keep_positive(
     strengths: Vector, queries: Codes, root_weights: Vector, levels: tuple[GroupContrasts, ...]
 ) -> PairLaplacian:
-    # A query of a single class has strength zero, or what rounding makes of it.
+    # A query of a single class has strength zero, up to rounding.
     largest = np.zeros(int(queries.max(initial=0)) + 1)
     np.maximum.at(largest, queries, strengths)
     kept = np.flatnonzero(strengths > len(strengths) * np.finfo(np.float64).eps * largest[queries])

@@ -1,9 +1,8 @@
-r"""Linear least squares over pairs, from sums that rows are added to and taken from.
+r"""Linear least squares over pairs, from sums that can be updated and downdated.
 
-What a linear model needs of its data is ``Z'Z`` and ``Z'u`` (``_least_squares.py``), with contrasts Z inside queries.
-Whole queries add their own contrasts. Rows that join one ranking add the contrasts among themselves, and one more,
-between their mean and that of the rows before them (Chan, Golub and LeVeque 1979): no sum of squares about zero,
-whose difference would cost digits, is ever taken.
+A linear model needs ``Z'Z`` and ``Z'u`` only (``_problem.py``), with contrasts Z inside queries. Whole queries add
+their own contrasts. Rows that join one ranking add the contrasts among themselves, and one more, between their mean and that
+of the rows before them (Chan, Golub and LeVeque 1979). So no digits are lost to differences of sums of squares.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Moments:
     total : float
         The normaliser.
     largest : float
-        The largest trace that `gram` ever had: what has been taken away leaves rounding of that size.
+        The largest trace that `gram` ever had: contrasts that were removed leave rounding errors of that size.
     """
 
     gram: Array
@@ -44,11 +43,11 @@ class Moments:
 
     @classmethod
     def empty(cls, n: int, p: int) -> Self:
-        """Return sums over nothing."""
+        """Return empty sums."""
         return cls(np.zeros((n, n)), np.zeros((n, p)), 0.0, 0.0)
 
     def change(self, Z: Array, u: Array, total: float, sign: int) -> Self:
-        """Add contrasts, or take them away: O(k n^2)."""
+        """Add contrasts, or remove them: O(k n^2)."""
         gram = self.gram + sign * (Z.T @ Z)
         largest = max(self.largest, float(np.trace(gram)))
         return replace(
@@ -56,12 +55,12 @@ class Moments:
         )
 
     def change_queries(self, X: Array, loss: PairwiseSquares, sign: int) -> Self:
-        """Add rows of whole queries, or take them away."""
+        """Add rows of whole queries, or remove them."""
         root = np.sqrt(loss.weights)[:, None]
         return self.change(root * loss.laplacian.project(X - X.mean(axis=0)), root * loss.targets, loss.total, sign)
 
     def solve(self, alpha: float) -> Array:
-        """Find the weights of the features, (n, p): O(n^3)."""
+        """Return the weights of the features, of shape (n, p): O(n^3)."""
         if self.total <= 0:
             return np.zeros_like(self.right)
         noise = len(self.gram) * _EPS * self.largest / self.total
@@ -76,7 +75,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class MomentsOfRows(Moments):
-    """Sums over the rows of one ranking, about their mean.
+    """Sums over the rows of one ranking, centred at their mean.
 
     Attributes
     ----------
@@ -90,12 +89,12 @@ class MomentsOfRows(Moments):
     mean: Array | float = 0.0
 
     def change_rows(self, X: Array, y: Array, weights: Array, share: float, sign: int) -> Self:
-        """Add rows, or take them away; a weight of one makes the normaliser grow by `share`."""
+        """Add rows, or remove them; a row of weight 1 adds `share` to the normaliser."""
         rows, n = np.hstack([X, y]), X.shape[1]
         weight, mean = float(weights.sum()), np.average(rows, axis=0, weights=weights)
         after = self.weight + sign * weight
         new_mean = self.mean + (mean - self.mean) * (sign * weight / after)
-        # The means of the new rows and the others, those that are there after adding or after taking away.
+        # Between the mean of these rows and that of the others.
         others, of_others = (self.weight, self.mean) if sign > 0 else (after, new_mean)
         between = np.sqrt(others * weight / (others + weight)) * (mean - of_others)
         contrasts = np.vstack([np.sqrt(weights)[:, None] * (rows - mean), between])

@@ -67,20 +67,20 @@ class PairIndex(NamedTuple):
 
 
 class PairCounts(NamedTuple):
-    """Pairs with different targets, counted for each output; those of several calls can be added."""
+    """Numbers of pairs with different targets, per output."""
 
-    halves: Counts  # two for a pair that is in the right order, one for equal predictions
+    halves: Counts  # two per pair in the right order, one per tie
     pairs: Counts
 
     @property
     def concordance(self) -> NDArray[np.float64]:
-        """Share of the pairs that are in the right order; NaN if there are none."""
+        """Share of the pairs in the right order; NaN if there are none."""
         unknown = np.full(len(self.pairs), np.nan)
         return np.asarray(np.divide(self.halves, 2 * self.pairs, out=unknown, where=self.pairs > 0))
 
 
 class LostOfPairs(NamedTuple):
-    """What pairs of basis rows i and j lose; arrays of the shape of the pairs."""
+    """Columns of Y for pairs of basis rows i and j; arrays of the shape of the pairs."""
 
     i_of_i: Array  # Y in row i, of the column of i
     j_of_i: Array
@@ -93,7 +93,7 @@ class LostOfPairs(NamedTuple):
 
 @dataclass(frozen=True)
 class PairEquations:
-    """Equations of pairs of rows i and j; arrays of any shape, the same for all, that may be broadcast.
+    """Equations of pairs of rows i and j; arrays that can be broadcast to the shape of the pairs.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class PairEquations:
     s_second: Array
 
     def without(self, lost: LostOfPairs, scale: float) -> PairEquations:
-        """Return the equations of models that have lost some features; errors of what is lost have a scale."""
+        """Return the equations of models without some features; errors of the columns of Y have a scale."""
         # The second column of Q, less its part along the first.
         c = 1.0 / (1.0 - lost.parallel**2) ** 0.5
         i, j = (lost.i_of_j - lost.parallel * lost.i_of_i) * c, (lost.j_of_j - lost.parallel * lost.j_of_i) * c
@@ -151,9 +151,9 @@ class PairEquations:
     def count(
         self, y_first: Array, y_second: Array, tolerances: Floats, limits: Floats, alone: Array | bool
     ) -> tuple[Counts, Counts]:
-        """Count, for each output, two for a pair in the right order and one for equal predictions; and all pairs.
+        """Count, per output, two for a pair in the right order and one for a tie; and all pairs.
 
-        Pairs that are not `alone` come in the other order as well, and count where their first row is the better one.
+        Pairs that are not `alone` come in the other order as well, and are counted where the first row is better.
         """
         halves, pairs = np.zeros((2, y_first.shape[0]), np.int64)
         for k, (target, higher, lower) in enumerate(self.orders(y_first, y_second, tolerances, limits)):
@@ -166,7 +166,7 @@ class PairEquations:
     def orders(
         self, y_first: Array, y_second: Array, tolerances: Floats, limits: Floats
     ) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield, for each output, differences of the targets, and where the first prediction is higher, and lower.
+        """Yield, per output, differences of the targets, and where the first prediction is higher, and lower.
 
         Predictions are equal if they differ by no more than errors of the equations make of them: `tolerances`, in
         units of the rows' scales; but only up to the limit of their output.
@@ -180,7 +180,7 @@ class PairEquations:
             yield target, predicted > noise, predicted < -noise
 
     def amplify(self, by_first: Array | float, by_second: Array | float) -> Array:
-        """Bound what errors of the equations, in units of their scales, make of a sum of the two residuals.
+        """Return the factor by which errors of the equations, in units of their scales, change a sum of both residuals.
 
         The determinant has lost digits where it is much less than its first term: the bound allows for that.
         """

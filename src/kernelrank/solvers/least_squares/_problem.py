@@ -80,9 +80,9 @@ class LeastSquares:
         self._primal = rows is not None and rows.shape[1] <= len(loss.root)
 
     def solve(self, alpha: float) -> Array:
-        """Find weights of the features, (n, p), or of the rows' kernels, (m, p).
+        """Return weights of the features, of shape (n, p), or of the kernels of the rows, of shape (m, p).
 
-        Takes a Cholesky factor, unless a decomposition is at hand.
+        Computes a Cholesky factor, unless a decomposition is known.
         """
         if "spectrum" in self.__dict__:
             return self._solve_again(alpha)
@@ -92,7 +92,7 @@ class LeastSquares:
                 return self._solve_again(alpha)
             return solve_features(self._features, self.u, alpha)
         M, noise = self.kernel_of_contrasts(self.loss.root)
-        if alpha <= MANY * noise:  # or rounding would be taken for eigenvalues
+        if alpha <= MANY * noise:  # rounding errors would be taken for eigenvalues
             return self._solve_again(alpha)
         return self._weights(solve_kernel(M, self.u, alpha))
 
@@ -101,7 +101,7 @@ class LeastSquares:
         return None if self._make_matrix is None else self._make_matrix()
 
     def forget_matrices(self) -> None:
-        """Keep nothing that can be computed again, unless a decomposition has been asked for: more will be."""
+        """Release what can be computed again, unless a decomposition was needed: others are likely to follow."""
         if "spectrum" not in self.__dict__:
             for name in ("_matrix", "_features"):
                 self.__dict__.pop(name, None)
@@ -114,7 +114,7 @@ class LeastSquares:
         return self._matrix @ solution
 
     def path(self, alphas: NDArray[np.float64]) -> list[Array]:
-        """Find the weights for many alphas, from one decomposition."""
+        """Return the weights for many alphas, from one decomposition."""
         return [self._solve_again(float(alpha)) for alpha in alphas]
 
     def _solve_again(self, alpha: float) -> Array:
@@ -124,7 +124,7 @@ class LeastSquares:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The decomposition that all shortcuts share; it is made when first asked for, and kept."""
+        """The decomposition that all shortcuts share; computed when first needed, and kept."""
         return (
             decompose_features(self._features)
             if self._primal or self._basis is not None
@@ -176,7 +176,7 @@ class LeastSquares:
         assert self._matrix is not None
         if not self.loss.contrasts.tells_differences:
             return matmul((self._column * self.loss.laplacian.project(self._matrix)).T, vectors)
-        # Of contrasts the eigenvectors are known; what is missing is the mean row of each query.
+        # Contrasts are known by their eigenvectors; the mean row of each query is missing.
         means = GroupSums(self.queries, 1.0 / np.bincount(self.queries)[self.queries])
         levels = (self._column * self.loss.laplacian.project(means(self._matrix).T)).T @ vectors
         images = vectors * self.spectrum.values
@@ -203,11 +203,11 @@ class LeastSquares:
         return self.loss.laplacian.project(self._rows)
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Z'Z and Z'u, averages over pairs; for features only."""
+        """Return Z'Z and Z'u, averages over pairs; for features only."""
         return to_host(matmul(self._features.T, self._features)), to_host(self._features.T @ self.u)
 
     def mean_row(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean of the rows; for features only."""
+        """Return the mean of the rows; for features only."""
         assert self._rows is not None
         mean = self._like(weights / weights.sum()) @ self._rows
         return np.asarray(to_host(mean if self._offset is None else mean + self._offset))
@@ -218,7 +218,7 @@ class LeastSquares:
         return self._column * self.loss.laplacian.project(self._rows)
 
     def kernel_of_contrasts(self, root: NDArray[np.float64]) -> tuple[Array, float]:
-        """Return M, and up to where its eigenvalues may be rounding: of M, and of the matrix it is made from."""
+        """Return M, and the size of eigenvalues that may be rounding errors of M or of the kernel matrix."""
         if self._rows is not None:
             Z = self._like(root)[:, None] * self.loss.laplacian.project(self._rows)
             M = matmul(Z, Z.T)

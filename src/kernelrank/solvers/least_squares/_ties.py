@@ -1,11 +1,11 @@
-r"""Rounding errors of held-out predictions, and the one rule of what is a tie.
+r"""Rounding errors of held-out predictions, and the rule for ties.
 
 **The rule.** A held-out prediction comes with a bound of its rounding error. Two predictions are tied if they differ by
 no more than the sum of their bounds, and tied predictions get the same value, so that every metric sees the tie. Ties
 are transitive: predictions whose intervals overlap, directly or through others, are one group.
 
 **The bound.** All closed forms solve ``W_SS e = r_S`` for the residuals e of held-out rows S, with
-``W = V diag(d) V'`` and ``r = W y`` (``_hold_out.py``, ``_hold_out_queries.py``). Errors dW and dr change e by
+``W = V diag(d) V'`` and ``r = W y`` (``_residual.py``). Errors dW and dr change e by
 ``W_SS^-1 (dr - dW e)``. Let row k of ``dr - dW e`` be of size at most ``s_k b``. Its elements are rounding, of random
 signs, so row i of the solution is off by about
 
@@ -71,7 +71,7 @@ class Predicted(NamedTuple):
 def merge_ties(
     values: NDArray[np.float64], errors: NDArray[np.float64], groups: NDArray[np.integer] | None = None
 ) -> NDArray[np.float64]:
-    """Give the same value to all whose intervals ``value - error`` to ``value + error`` overlap.
+    """Give the same value to all values whose intervals ``value - error`` to ``value + error`` overlap.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def merge_ties(
     Returns
     -------
     ndarray of the shape of `values`
-        Of each set of ties, the value with the least error. O(n log n).
+        For each set of ties, the value with the least error. O(n log n).
     """
     if len(values) < 2:
         return values
     flat, sizes = values.ravel(), np.nan_to_num(errors.ravel())
     columns = np.arange(values.size) % (values.size // len(values))
     group = columns if groups is None else np.repeat(groups, values.size // len(values)) * (columns.max() + 1) + columns
-    # Both ends as whole numbers in their order, larger ones in later groups: so one running maximum does for all.
+    # Both ends as ranks, larger ones in later groups: one running maximum then serves all groups.
     ends, n = (
         np.unique(np.concatenate([flat - sizes, flat + sizes]), return_inverse=True, equal_nan=False)[1],
         values.size,
@@ -160,7 +160,7 @@ class Rounding:
         return EPS * (top + e + self._longest_row * inside)
 
     def of_lost(self, alpha: float) -> float:
-        """Return the relative error of what is lost with basis rows: of vectors scaled by ``(lambda + alpha)^-1/2``."""
+        """Return the relative error of G (``_basis.py``), whose vectors are scaled by ``(lambda + alpha)^-1/2``."""
         return float(EPS * ((largest(self.spectrum.values) + alpha) / (self._least_positive + alpha)) ** 0.5)
 
     @property
@@ -185,7 +185,7 @@ class Rounding:
 
 
 def solve_with_inverse(matrix: Array, right: Array) -> tuple[Array, Array]:
-    """Return the solutions of stacked equations, and the inverses: what the solutions make of errors."""
+    """Return the solutions of stacked equations, and the inverses, which amplify errors."""
     xp, p, n = array_namespace(matrix), right.shape[-1], matrix.shape[-1]
     both = xp.concat([right, xp.broadcast_to(identity(n, matrix), (*right.shape[:-1], n))], axis=-1)
     solution = xp.linalg.solve(matrix, both)
