@@ -5,9 +5,10 @@ The squared error over weighted pairs of rows is a quadratic form,
     sum over pairs of w_ij ((y_i - y_j) - (f_i - f_j))^2 = (y - f)' L (y - f),
 
 and the Laplacian L of the graph of pairs has a known spectrum when the graph is that of rankings. Inside a query of
-total weight W, with all pairs there, L is W times the projection off the constants; without the pairs of equal utilities, it is W - W_c inside a class of weight W_c, and W between the means of
-classes. Here ``L = P' diag(strengths) P``: `project` applies P in O(m), `lift` its transpose. For rows of weight 1, P
-has orthonormal rows.
+total weight W, with all pairs there, L is W times the projection off the constants; without the pairs of equal
+utilities, it is W - W_c inside a class of weight W_c, and W between the means of classes. Here
+``L = P' diag(strengths) P``: `project` applies P in O(m), `lift` its transpose. For rows of weight 1, P has orthonormal
+rows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 r"""Linear least squares over pairs, from sums that can be updated and downdated.
 
 A linear model needs ``Z'Z`` and ``Z'u`` only (``_problem.py``), with contrasts Z inside queries. Whole queries add
-their own contrasts. Rows that join one ranking add the contrasts among themselves, and one more, between their mean and that
-of the rows before them (Chan, Golub and LeVeque 1979). So no digits are lost to differences of sums of squares.
+their own contrasts. Rows that join one ranking add the contrasts among themselves, and one more, between their mean and
+that of the rows before them (Chan, Golub and LeVeque 1979). So no digits are lost to differences of sums of squares.
 """
 
 from __future__ import annotations
