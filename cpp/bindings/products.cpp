@@ -7,13 +7,16 @@ namespace {
 using kernelrank::Compressed;
 
 template <class Number, class Index>
-using Product = void (*)(const Compressed<Number, Index>&, bool, const double*, double*, int,
+using Product = void (*)(const Compressed<Number, Index>&, kernelrank::Elements, const double*, double*, int,
                          kernelrank::Cancellation&);
 
-// kGather: `v` is as long as a line; otherwise it has an element a line.
-template <bool kGather, class Number, class Index>
+// gather: `v` has as many elements as a line. scatter: `v` has one element per line.
+enum class Kind { gather, scatter };
+
+template <Kind kKind, class Number, class Index>
 void product(const Vector<Index>& starts, const Vector<Index>& indices, const Vector<Number>& numbers,
              const Vector<double>& v, OutVector<double> out, int n_threads, bool squared) {
+  constexpr bool kGather = kKind == Kind::gather;
   require(starts.shape(0) >= 1, "starts must not be empty");
   require(n_threads >= 1, "n_threads must be positive");
   const Compressed<Number, Index> matrix{starts.shape(0) - 1, kGather ? v.shape(0) : out.shape(0), starts.data(),
@@ -23,8 +26,9 @@ void product(const Vector<Index>& starts, const Vector<Index>& indices, const Ve
   require(indices.shape(0) >= stored && numbers.shape(0) >= stored, "the matrix is shorter than its starts say");
   constexpr Product<Number, Index> kProduct =
       kGather ? &kernelrank::gather_product<Number, Index> : &kernelrank::scatter_product<Number, Index>;
+  const auto elements = squared ? kernelrank::Elements::squared : kernelrank::Elements::plain;
   SignalCancellation cancel;
-  cancel.guard([&] { kProduct(matrix, squared, v.data(), out.data(), n_threads, cancel); });
+  cancel.guard([&] { kProduct(matrix, elements, v.data(), out.data(), n_threads, cancel); });
 }
 
 template <class Number, class Index>
@@ -35,8 +39,9 @@ void bind(nb::module_& module) {
     module.def(name, function, "starts"_a.noconvert(), "indices"_a.noconvert(), "numbers"_a.noconvert(),
                "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, "squared"_a = false, doc);
   };
-  def("gather_product", &product<true, Number, Index>, "out[line] = line . v for a compressed matrix.");
-  def("scatter_product", &product<false, Number, Index>, "out = sum of v[line] * line for a compressed matrix.");
+  def("gather_product", &product<Kind::gather, Number, Index>, "out[line] = line . v for a compressed matrix.");
+  def("scatter_product", &product<Kind::scatter, Number, Index>,
+      "out = sum of v[line] * line for a compressed matrix.");
 }
 
 }  // namespace

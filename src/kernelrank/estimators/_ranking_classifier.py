@@ -1,4 +1,4 @@
-"""Categories from any ranker."""
+"""Classifier of ordered categories on the scores of any ranker."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._refit import refit
+from kernelrank._row_scores import score_rows
 from kernelrank._rules import check_parameters
 from kernelrank._validation import check_weights, count_rows
 from kernelrank.estimators._categories import WrappingClassifier, encode_classes, fewest_errors
@@ -17,19 +19,19 @@ from kernelrank.estimators._rank_svm import RankSVM
 
 
 class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[misc]
-    """Puts rows into ordered categories by thresholds on the scores of a ranker.
+    """Classifier of ordered categories by thresholds on the scores of a ranker.
 
-    The ranker learns the order of the categories; then thresholds are set between its scores of the training rows, so
-    that as few of them as possible are put into a wrong category. :class:`OrdinalSVM` learns scores and thresholds
+    The ranker is fitted to the order of the categories. Then thresholds are set on its scores of the training rows, so
+    that as few rows as possible are put into a wrong category. :class:`OrdinalSVM` learns scores and thresholds
     together.
 
     Parameters
     ----------
     ranker : estimator, default=None
-        Anything with ``fit(X, y)`` whose ``decision_function`` or ``predict`` returns one score a row: a ranker, a
-        regressor, a pipeline that ends with one. It is cloned. None means ``RankSVM()``.
+        Any estimator whose ``decision_function`` or ``predict`` returns one score per row: a ranker, a regressor, or a
+        pipeline that ends with one. It is cloned. None means ``RankSVM()``.
     classes : array-like of shape (n_classes,), default=None
-        The categories from the lowest to the highest. None means sorted; text is then sorted by the alphabet.
+        Categories from the lowest to the highest. None means sorted; text is then in alphabetical order.
 
     Attributes
     ----------
@@ -38,8 +40,8 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
     classes_ : ndarray of shape (n_classes,)
         Categories from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        One between each category and the next; never falling. Equal ones have a category between them that is never
-        predicted; infinite ones belong to such a category at an end.
+        One between each category and the next, in ascending order. A category between two equal thresholds is never
+        predicted; infinite thresholds belong to such a category at an end.
     n_features_in_, feature_names_in_
         Those of the ranker.
 
@@ -49,11 +51,11 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
 
     Notes
     -----
-    Thresholds take O(m log m + m n_classes) time, and are the best there are for the scores: a dynamic program finds
-    them. ``score`` is accuracy, as for every classifier; ``ranker_.score`` measures the order.
+    A dynamic program finds the best thresholds for the scores in O(m log m + m n_classes) time. ``score`` is accuracy,
+    as for every classifier; ``ranker_.score`` measures the order.
 
-    One set of thresholds serves all queries. That makes sense if a category means the same in each, and scores are
-    comparable between them.
+    All queries share the thresholds, so categories must have the same meaning in every query, and scores must be
+    comparable between queries.
 
     Examples
     --------
@@ -75,18 +77,18 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
     def fit(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Train the ranker, and set the thresholds.
+        """Fit the ranker, and set the thresholds.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             As the ranker takes it.
         y : array-like of shape (n_samples,)
-            The category of each row.
+            Category of each row.
         qid : array-like of shape (n_samples,), optional
-            Query of each row; handed to the ranker's ``fit`` if given.
+            Query of each row; passed to the ranker's ``fit`` if given.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; handed to the ranker's ``fit`` if given. An error counts the weight of its row.
+            Weights of the rows; passed to the ranker's ``fit`` if given. An error has the weight of its row.
 
         Returns
         -------
@@ -102,13 +104,14 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         given = {"qid": qid, "sample_weight": weights}
         ranker = RankSVM() if self.ranker is None else clone(self.ranker)
         ranker.fit(X, codes, **{key: value for key, value in given.items() if value is not None})
-        scores = _scores(ranker, X)
+        scores = score_rows(ranker, X, "ranker")
         thresholds = fewest_errors(codes[weighty], scores[weighty], None if weights is None else weights[weighty])
-        self.ranker_, self.classes_, self.thresholds_ = ranker, classes, thresholds
+        with refit(self) as fitted:
+            fitted.ranker_, fitted.classes_, fitted.thresholds_ = ranker, classes, thresholds
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score every row of X by the ranker.
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Score every row of X with the ranker.
 
         Parameters
         ----------
@@ -117,9 +120,10 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         Returns
         -------
         scores : ndarray of shape (n_samples,)
+            To be compared with `thresholds_`: the higher, the higher the category.
         """
         check_is_fitted(self)
-        return _scores(self.ranker_, X)
+        return score_rows(self.ranker_, X, "ranker")
 
     @property
     def _wrapped(self) -> Any:
@@ -129,11 +133,3 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(RankSVM() if self.ranker is None else self.ranker).input_tags
         return tags
-
-
-def _scores(ranker: Any, X: Any) -> NDArray[np.float64]:
-    scores = ranker.decision_function(X) if hasattr(ranker, "decision_function") else ranker.predict(X)
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 1:
-        raise ValueError(f"ranker must return one score a row, got an array of shape {scores.shape}.")
-    return scores

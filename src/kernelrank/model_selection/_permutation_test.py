@@ -1,4 +1,4 @@
-"""Whether an estimate can be chance."""
+"""Permutation test of an estimate."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from kernelrank._validation import encode_queries
 from kernelrank._warnings import warn
 from kernelrank.exceptions import FewPermutationsWarning
 from kernelrank.metrics import concordance_index
+from kernelrank.model_selection._cross_validation import CrossValidation, PairCounts, Strategy
 from kernelrank.model_selection._held_out import has_closed_forms
-from kernelrank.model_selection._parallel import run
+from kernelrank.model_selection._parallel import run_in_parallel
 from kernelrank.model_selection._permutations import Exchanges
-from kernelrank.model_selection._rows import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
-from kernelrank.model_selection._strategies import Counted, Method, Strategy
+from kernelrank.model_selection._sample import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
 from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
 
-_FEW = 20  # permutations, of which none can be significant at the usual level
+_FEW = 20  # distinct permutations: with fewer, no p-value can be below 0.05
 _ROUNDING = 1e-12
-_OUTPUTS = 256  # that are learnt together: their predictions stay small
+_OUTPUTS = 256  # fitted together, which bounds the memory of their predictions
 
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """An estimate, and what it would be if y had nothing to do with X.
+    """Result of a permutation test.
 
     Attributes
     ----------
     statistic : float
-        The estimate of the concordance; of the area under the ROC curve, for two classes.
+        Estimate of the concordance; for two classes, of the area under the ROC curve.
     pvalue : float
-        Probability of one as large or larger if y had nothing to do with X.
+        Probability of an estimate at least as large if y does not depend on X.
     std_error : float
-        Of the p-value, which has been estimated from random permutations; 0 if it is exact.
+        Standard error of the p-value, which is estimated from random permutations; 0 if it is exact.
     permuted : ndarray of shape (n_permutations,)
-        Estimates of permuted utilities.
+        Estimates for permuted utilities: the null distribution.
     exact : bool
-        Whether these were all that differ, and not a random draw.
+        Whether these are all distinct permutations, and not a random draw.
     exchanged : {"rows", "rows inside queries", "rows inside groups", "whole groups"}
-        Between what utilities were exchanged.
+        What utilities were permuted between.
     strategy : str
     n_fits : int
-        Models that were trained.
+        Number of models that were fitted.
     """
 
     statistic: float
@@ -85,10 +85,10 @@ def permutation_test(
     random_state: int | np.random.RandomState | None = 0,
     verbose: int = 1,
 ) -> PermutationTest:
-    """Test whether an estimator learns anything: whether its estimate can be chance.
+    """Test whether the estimate of an estimator is significantly larger than for permuted targets.
 
-    The utilities are permuted, and the whole estimate is made again, cross-validation and all. The p-value is the share
-    of permutations whose estimate is at least as large; the true order counts as one of them.
+    The utilities are permuted, and the whole estimate is repeated, including cross-validation. The p-value is the share
+    of permutations whose estimate is at least as large as the true one; the true order counts as one of them.
 
     Parameters
     ----------
@@ -98,21 +98,22 @@ def permutation_test(
         Utilities, or two classes of any kind.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
     cv : int, splitter or iterable of (train, test), default=None
-        As in :func:`estimate_concordance`. A bias of the strategy, such as that of pooling, does no harm here: it is
-        the same for permuted utilities.
+        As in :func:`estimate_concordance`. A bias of the strategy, such as that of pooling, does not invalidate
+        the test: it is the same for permuted utilities.
     n_permutations : int, default=999
-        If there are no more than that which differ, all of them are taken, and the p-value is exact.
+        Number of random permutations. If there are not more distinct ones, all of them are used, and the p-value is
+        exact.
     qid : array-like of shape (n_samples,), optional
         Query of each row: utilities are permuted inside queries.
     groups : array-like of shape (n_samples,), optional
-        Rows that depend on each other. Utilities are permuted inside groups; if all rows of each group have the same,
-        as patients have a diagnosis, whole groups exchange theirs.
+        Group of each row; rows of a group depend on each other. Utilities are permuted inside groups. If all rows of
+        each group have the same utility, such as the diagnosis of a patient, they are permuted between whole groups.
     split_groups : bool, default=False
     nested : bool, default=True
     params : dict, optional
-        As in :func:`estimate_concordance`; params stay with their rows.
+        As in :func:`estimate_concordance`. Params are not permuted.
     n_jobs : int, default=None
-        Processes for permutations that are learnt one by one.
+        Number of processes, for permutations that are fitted one at a time.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=1
         Show the progress of long work, on standard error.
@@ -124,15 +125,15 @@ def permutation_test(
     Warns
     -----
     IdenticalRowsWarning
-        If rows are trained on that are identical with held-out ones: p-values are then too small.
+        If training sets have rows that are identical with held-out ones: p-values are then too small.
     FewPermutationsWarning
-        If no p-value can be less than 0.05, since there are so few ways to exchange y.
+        If there are so few distinct permutations that no p-value can be less than 0.05.
 
     Notes
     -----
     For :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS`, permuted utilities are further outputs of the same
-    decomposition [1]_, where what is held out does not depend on y: leave-pair-out, leave-query-out and leave-one-out.
-    A permutation then costs O(m^2). Elsewhere it costs an estimate.
+    decomposition [1]_ if the held-out rows do not depend on y: with leave-pair-out, leave-query-out and leave-one-out.
+    A permutation then takes O(m^2) time. Otherwise it takes as long as an estimate.
 
     References
     ----------
@@ -150,61 +151,65 @@ def permutation_test(
     """
     COUNT("n_permutations", n_permutations)
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=None)
-    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
+    validation = CrossValidation.make(
+        sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose
+    )
     rng: Any = check_random_state(random_state)
     blocks, _ = encode_queries(groups, sample.n_rows, "groups")
     exchanges = Exchanges(sample.utilities, sample.queries, blocks)
     exact = exchanges.n_distinct <= n_permutations
     if exchanges.n_distinct < _FEW:
         warn(
-            f"There are only {exchanges.n_distinct} ways to exchange y between {exchanges.what}: no p-value can be less"
-            f" than {1 / exchanges.n_distinct:.2g}.",
+            f"There are only {exchanges.n_distinct} distinct permutations of y between {exchanges.what}: no p-value can"
+            f" be less than {1 / exchanges.n_distinct:.2g}.",
             FewPermutationsWarning,
         )
     orders = list(exchanges.every()) if exact else [exchanges.draw(rng) for _ in range(n_permutations)]
-    method.require_rows(sample)
-    together = held_out_together(method.folds(sample), sample.groups, sample.n_rows)
+    validation.require_rows(sample)
+    together = held_out_together(validation.folds(sample), sample.groups, sample.n_rows)
     warn_of_identical_rows(sample.X, together)
-    found, n_fits = _estimates(method, estimator, sample, [np.arange(sample.n_rows), *orders])
+    found, n_fits = _estimates(validation, estimator, sample, [np.arange(sample.n_rows), *orders])
     statistic, permuted = float(found[0]), found[1:]
     as_large = int(np.count_nonzero(permuted >= statistic - _ROUNDING))
     pvalue = as_large / len(permuted) if exact else (1 + as_large) / (1 + len(permuted))
     error = 0.0 if exact else float(np.sqrt(pvalue * (1 - pvalue) / len(permuted)))
-    return PermutationTest(statistic, pvalue, error, permuted, exact, exchanges.what, method.strategy, n_fits)
+    return PermutationTest(statistic, pvalue, error, permuted, exact, exchanges.what, validation.strategy, n_fits)
 
 
-def _estimates(method: Method, estimator: Any, sample: Sample, orders: list[Rows]) -> tuple[Array, int]:
-    """Estimate for each order of the utilities, and count the fits."""
-    if method.nested and has_closed_forms(estimator):
-        found = _together(method, estimator, sample, orders)
+def _estimates(validation: CrossValidation, estimator: Any, sample: Sample, orders: list[Rows]) -> tuple[Array, int]:
+    """Return the estimate for each permutation of the utilities, and the number of fits."""
+    if validation.nested and has_closed_forms(estimator):
+        found = _together(validation, estimator, sample, orders)
         if found is not None:
             return found, 1 + -(-len(orders) // _OUTPUTS)
-    one = replace(method, n_jobs=None, verbose=0)
+    one = replace(validation, n_jobs=None, verbose=0)
     samples = (replace(sample, y=sample.y[rows], utilities=sample.utilities[rows]) for rows in orders)
     arguments = ((one, estimator, other, one.folds(other)) for other in samples)
-    options: dict[str, Any] = {"n_jobs": method.n_jobs, "verbose": method.verbose}
-    counted = list(run(_settle_and_count, arguments, len(orders), what="estimates of permuted utilities", **options))
-    n_choices = 0 if method.nested else len(orders)
+    options: dict[str, Any] = {"n_jobs": validation.n_jobs, "verbose": validation.verbose}
+    counted = list(
+        run_in_parallel(_prepare_and_count, arguments, len(orders), what="estimates of permuted utilities", **options)
+    )
+    n_choices = 0 if validation.nested else len(orders)
     return np.array([each.estimate for each in counted]), n_choices + sum(each.n_fits for each in counted)
 
 
-def _settle_and_count(method: Method, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
-    """Compare held-out rows; what is chosen once, is chosen by the utilities at hand."""
-    return method.count(method.settle(estimator, sample), sample, folds)
+def _prepare_and_count(validation: CrossValidation, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
+    """Count the pairs of one permutation; parameters that are chosen once are chosen with its utilities."""
+    return validation.count(validation.prepare(estimator, sample), sample, folds)
 
 
-def _together(method: Method, estimator: Any, sample: Sample, orders: list[Rows]) -> Array | None:
-    """Estimate for permuted utilities as outputs of one model; None if they cannot be held out alike."""
+def _together(validation: CrossValidation, estimator: Any, sample: Sample, orders: list[Rows]) -> Array | None:
+    """Return the estimates of permuted utilities as outputs of one model; None if the held-out rows depend on y."""
     alone = sample.groups is None and sample.queries is None
-    by_pairs = method.strategy == "leave-pair-out" and alone
-    by_rows = method.cv is None and (method.strategy == "pooled" or sample.queries is not None)
+    by_pairs = validation.strategy == "leave-pair-out" and alone
+    by_rows = validation.cv is None and (validation.strategy == "pooled" or sample.queries is not None)
     if not (by_pairs or by_rows) or (sample.strata is not None and np.bincount(sample.strata).min() < 2):
         return None
     shortcuts = clone(estimator).fit(sample.X, sample.utilities, **sample.params).shortcuts
     if not {"pairs" if by_pairs else "folds", "outputs"} <= shortcuts:
         return None
     values = []
-    folds = method.folds(sample)
+    folds = validation.folds(sample)
     for start in range(0, len(orders), _OUTPUTS):
         Y = np.column_stack([sample.utilities[rows] for rows in orders[start : start + _OUTPUTS]])
         model = clone(estimator).fit(sample.X, Y, **sample.params)
