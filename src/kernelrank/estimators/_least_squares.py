@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, copied, like, to_host
 from kernelrank._dense import multiply
+from kernelrank._refit import refit
 from kernelrank._rules import POSITIVE, POSITIVE_NUMBERS
 from kernelrank._validation import (
     as_array,
@@ -40,10 +41,6 @@ _LARGEST = 1e150  # of a target, whose square is a number as well
 _TOO_FAR = (
     "The equations cannot be solved in float64: scale features and targets that are very large or very small. A given"
     " kernel matrix must be symmetric, and positive semidefinite."
-)
-_FITTED = (
-    *("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "kernel_scores_", "held_out_"),
-    *("_moments", "_ids"),
 )
 
 
@@ -157,23 +154,20 @@ class LeastSquaresEstimator(Predictor):
             level = np.average(data.y - to_host(fitted), axis=0, weights=data.weights)
         if isinstance(model.solver, LeastSquares):
             model.solver.forget_matrices()
-        self._replace_fit(
-            **data.noted,
-            **model.basis,
-            **weights,
-            **attributes,
-            intercept_=float(level[0]) if single else like(level, solution),
-            kernel_=model.kernel,
-            n_iter_=n_iter,
-            _single=single,
-            _fitted_with_queries=data.queries is not None,
-            _training=model,
-        )
+        with refit(self, "_moments", "_ids") as fitted:
+            vars(fitted).update(
+                **data.noted,
+                **model.basis,
+                **weights,
+                **attributes,
+                intercept_=float(level[0]) if single else like(level, solution),
+                kernel_=model.kernel,
+                n_iter_=n_iter,
+                _single=single,
+                _fitted_with_queries=data.queries is not None,
+                _training=model,
+            )
         return self
-
-    def _replace_fit(self, **attributes: Any) -> None:
-        kept = {name: value for name, value in vars(self).items() if name not in _FITTED}
-        self.__dict__ = {**kept, **attributes}
 
     def _evaluate(self, X: Any) -> Array:
         linear = isinstance(self.kernel_, Linear)

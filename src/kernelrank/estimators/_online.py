@@ -1,15 +1,17 @@
-"""Learning more rows, and forgetting some, without the others."""
+"""Rows that are added to a linear model, or removed from it, in closed form."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Self
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._memory import require_memory
+from kernelrank._refit import refit
 from kernelrank._validation import as_id_array, check_features, check_weights, encode_queries
 from kernelrank.estimators._least_squares import LeastSquaresEstimator, check_targets
 from kernelrank.kernels import Linear, make_kernel
@@ -30,6 +32,17 @@ def takes_parts(estimator: Any) -> bool:
     return True
 
 
+class _Part(NamedTuple):
+    """Rows to be added or removed."""
+
+    rows: Array
+    y: Array
+    weights: Array
+    qid: Any
+    single: bool
+    noted: dict[str, Any]
+
+
 class OnlineLeastSquares(LeastSquaresEstimator):
     """``partial_fit`` and ``forget`` for linear models: sums over rows are all that is kept."""
 
@@ -47,14 +60,51 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         return self._fit_one(*self._validate(X, y, qid, sample_weight), _learnt_with=self._choices())
 
     def _change(self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, sign: int) -> Self:
-        X, qid = self._separate_queries(X, qid)
-        qid = qid if self._takes_queries else None
-        other = self._without_data()  # which replaces this one when all has succeeded
-        begun = "n_features_in_" in self.__dict__
+        """Add rows, or remove them."""
+        begun = "n_features_in_" in vars(self)
         if sign < 0 and not begun:
             raise ValueError(f"This {type(self).__name__} has learnt nothing yet that it could forget.")
+        choices = self._choices()
+        if begun and choices != getattr(self, "_learnt_with", choices):
+            raise ValueError(f"Rows were learnt with {self._learnt_with}; to learn otherwise takes a new estimator.")
+        part = self._check_part(X, y, qid, sample_weight, begun)
+        moments, ids = self._start(part, begun)
+        if moments.right.shape[1] != part.y.shape[1] or (begun and part.single != self._single):
+            raise ValueError("y must have the shape that it had before.")
+        given: dict[Any, int] = {} if part.qid is None else _count(part.qid)
+        if isinstance(moments, MomentsOfRows):
+            moments = self._change_rows(moments, part, sign)
+        else:
+            assert ids is not None
+            _check_ids(ids, given, sign)
+            moments = self._change_queries(moments, part, sign)
+        found = moments.solve(self._fitted_alpha)
+        level = moments.level(found)
+        with refit(self) as fitted:
+            vars(fitted).update(
+                **part.noted,
+                coef_=found[:, 0] if part.single else found.T.copy(),
+                intercept_=float(level[0]) if part.single else level,
+                kernel_=make_kernel(self.kernel),
+                n_iter_=1,
+                _moments=moments,
+                _ids=ids,
+                _single=part.single,
+                _training=None,
+                _learnt_with=choices,
+                _fitted_with_queries=ids is not None,
+            )
+        if ids is not None:
+            _change_ids(ids, given, sign)
+        return self
+
+    def _check_part(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, begun: bool
+    ) -> _Part:
+        X, qid = self._separate_queries(X, qid)
+        other = copy(self)  # an error must not change what is known about features
         X = check_features(other, X, reset=not begun)
-        other._require_target(y)
+        self._require_target(y)
         m, n = X.shape
         targets, single = check_targets(y, m)
         weights = check_weights(sample_weight, m)
@@ -62,42 +112,23 @@ class OnlineLeastSquares(LeastSquaresEstimator):
             8 * (2 * m * n + 4 * n * n), f"{m} rows, and sums of {n} x {n} features,", "Use fewer at a time."
         )
         rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-        choices = self._choices()
-        learnt_with = getattr(self, "_learnt_with", choices)
-        if begun and choices != learnt_with:
-            raise ValueError(f"Rows were learnt with {learnt_with}; to learn otherwise takes a new estimator.")
-        given: dict[Any, int] = {}
-        moments, ids = self._start(n, targets.shape[1], qid is not None, begun)
-        if moments.right.shape[1] != targets.shape[1] or (begun and single != self._single):
-            raise ValueError("y must have the shape that it had before.")
+        noted = {name: value for name, value in vars(other).items() if name.endswith("_in_")}
         w = np.ones(m) if weights is None else weights
-        if isinstance(moments, MomentsOfRows):
-            if self._peculiarity() is not None:
-                raise ValueError(f"Rows join one ranking, or leave it, with {self._peculiarity()} only by a refit.")
-            if sign < 0 and w.sum() >= moments.weight:
-                raise ValueError("forget would leave no row; begin with a new estimator.")
-            moments = moments.change_rows(rows, targets, w, self._rows_per_total, sign)
-        else:
-            codes, _ = encode_queries(qid, m)
-            assert codes is not None
-            assert ids is not None
-            given = _count(qid)
-            _check_ids(ids, given, sign)
-            moments = moments.change_queries(rows, self._loss_function()(targets, codes, w), sign)
-        other._moments, other._ids, other._single, other._training = moments, ids, single, None
-        other._learnt_with = choices
-        other._fitted_with_queries, other.kernel_, other.n_iter_ = ids is not None, make_kernel(self.kernel), 1
-        other._store_moments(moments)
-        self.__dict__ = other.__dict__
-        if ids is not None:
-            _change_ids(ids, given, sign)
-        return self
+        return _Part(rows, targets, w, qid if self._takes_queries else None, single, noted)
 
-    def _without_data(self) -> Self:
-        """Return another estimator of the same attributes, less the training data. It shares the ids of queries."""
-        other = object.__new__(type(self))
-        other.__dict__ = {name: value for name, value in self.__dict__.items() if name != "_training"}
-        return other
+    def _change_rows(self, moments: MomentsOfRows, part: _Part, sign: int) -> MomentsOfRows:
+        """Add rows to one ranking, or remove them."""
+        if self._peculiarity() is not None:
+            raise ValueError(f"Rows join one ranking, or leave it, with {self._peculiarity()} only by a refit.")
+        if sign < 0 and part.weights.sum() >= moments.weight:
+            raise ValueError("forget would leave no row; begin with a new estimator.")
+        return moments.change_rows(part.rows, part.y, part.weights, self._rows_per_total, sign)
+
+    def _change_queries(self, moments: Moments, part: _Part, sign: int) -> Moments:
+        """Add whole queries, or remove them."""
+        codes, _ = encode_queries(part.qid, len(part.y))
+        assert codes is not None
+        return moments.change_queries(part.rows, self._loss_function()(part.y, codes, part.weights), sign)
 
     def __getstate__(self) -> dict[str, Any]:
         """Give copies their own ids of queries, which are changed in place."""
@@ -106,12 +137,12 @@ class OnlineLeastSquares(LeastSquaresEstimator):
             state["_ids"] = dict(state["_ids"])
         return state
 
-    def _start(self, n: int, p: int, with_queries: bool, begun: bool) -> tuple[Moments, dict[Any, int] | None]:
-        """Return the sums so far: those of earlier calls, or of the rows of `fit`."""
-        moments = getattr(self, "_moments", None)
+    def _start(self, part: _Part, begun: bool) -> tuple[Moments, dict[Any, int] | None]:
+        """Return the sums so far, of earlier calls or of the rows of `fit`, and the ids of queries."""
+        moments, shape = getattr(self, "_moments", None), (part.rows.shape[1], part.y.shape[1])
         if not begun:
-            return (Moments.empty(n, p), {}) if with_queries else (MomentsOfRows.empty(n, p), None)
-        if with_queries != self._fitted_with_queries:
+            return (MomentsOfRows.empty(*shape), None) if part.qid is None else (Moments.empty(*shape), {})
+        if (part.qid is not None) != self._fitted_with_queries:
             raise ValueError("Either all calls have qid, or none has.")
         if moments is not None:
             return moments, self._ids
@@ -136,15 +167,6 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         """Parameters that say what sums are taken of."""
         names = ("ties", "cost", "query_weighting")
         return {name: value for name, value in self.get_params(deep=False).items() if name in names}
-
-    def _store_moments(self, moments: Moments) -> None:
-        found = moments.solve(self._fitted_alpha)
-        self.coef_ = found[:, 0] if self._single else found.T.copy()
-        level = np.zeros(found.shape[1])
-        if isinstance(moments, MomentsOfRows):
-            mean = np.asarray(moments.mean)
-            level = mean[len(found) :] - mean[: len(found)] @ found
-        self.intercept_ = float(level[0]) if self._single else level
 
 
 def _count(qid: Any) -> dict[Any, int]:

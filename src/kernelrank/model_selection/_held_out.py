@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from kernelrank._arrays import to_host
 from kernelrank._row_scores import check_scores, score_rows
-from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
+from kernelrank.estimators import RLS, RankRLS
 from kernelrank.model_selection._parallel import run_in_parallel
 from kernelrank.model_selection._subsets import take_features, take_params
 from kernelrank.solvers.least_squares import Predicted
@@ -119,7 +119,7 @@ def hold_out(
 
 def has_closed_forms(estimator: Any) -> bool:
     """Tell whether held-out predictions may follow from one fit; not if parameters are chosen per training set."""
-    return isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV)
+    return isinstance(estimator, RLS | RankRLS)
 
 
 def scores_of(model: Any, X: Any) -> Array:

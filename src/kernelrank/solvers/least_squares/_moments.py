@@ -59,6 +59,10 @@ class Moments:
         root = np.sqrt(loss.weights)[:, None]
         return self.change(root * loss.laplacian.project(X - X.mean(axis=0)), root * loss.targets, loss.total, sign)
 
+    def level(self, weights: Array) -> Array:
+        """Return the intercepts: zero, because only rows of the same query are compared."""
+        return np.zeros(weights.shape[1])
+
     def solve(self, alpha: float) -> Array:
         """Return the weights of the features, of shape (n, p): O(n^3)."""
         if self.total <= 0:
@@ -87,6 +91,11 @@ class MomentsOfRows(Moments):
 
     weight: float = 0.0
     mean: Array | float = 0.0
+
+    def level(self, weights: Array) -> Array:
+        """Return the intercepts, for which the mean row has the mean target."""
+        mean, n = np.asarray(self.mean), len(weights)
+        return np.asarray(mean[n:] - mean[:n] @ weights)
 
     def change_rows(self, X: Array, y: Array, weights: Array, share: float, sign: int) -> Self:
         """Add rows, or remove them; a row of weight 1 adds `share` to the normaliser."""
