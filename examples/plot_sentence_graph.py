@@ -12,7 +12,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from kernelrank.features import sentence_graph
+from kernelrank.relations import sentence_graph
 
 tokens = [
     *(("Cofilin", "NN"), ("interacts", "VBZ"), ("with", "IN"), ("actin", "NN"), ("to", "TO")),

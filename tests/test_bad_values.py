@@ -15,7 +15,7 @@ import pytest
 from sklearn.base import clone
 
 import kernelrank as kr
-from kernelrank import features, io, kernels, metrics, model_selection, pairs, persistence, pipelines, plots
+from kernelrank import io, kernels, metrics, model_selection, pairs, persistence, pipelines, plots, relations
 
 mpl.use("Agg")
 
@@ -347,8 +347,8 @@ def make_calls(folder):
             weights="edge weights",
             labels=None,
         ),
-        "sentence_graph": Call(features.sentence_graph, {**SENTENCE, "first": [0], "second": [2]}, **TOKENS),
-        "SentenceGraphs": Call(features.SentenceGraphs, SENTENCE, **TOKENS),
+        "sentence_graph": Call(relations.sentence_graph, {**SENTENCE, "first": [0], "second": [2]}, **TOKENS),
+        "SentenceGraphs": Call(relations.SentenceGraphs, SENTENCE, **TOKENS),
         "auc": Call(metrics.auc, BINARY),
         "auc_interval": Call(metrics.auc_interval, BINARY),
         "average_precision": Call(metrics.average_precision, METRIC, **POSITIONS),
@@ -445,6 +445,14 @@ def make_calls(folder):
             features="names or None",
             format="choice",
         ),
+        "load_ppi": Call(
+            lambda **arguments: relations.load_ppi(**{"source": BytesIO(b"<corpus/>"), **arguments}),
+            {},
+            list(inspect.signature(relations.load_ppi).parameters),
+            source="source",
+            parse="text",
+            max_bytes="count",
+        ),
         "load_model": Call(persistence.load_model, {"path": folder / "model"}),
         "load_svmlight_model": Call(persistence.load_svmlight_model, {"path": folder / "light"}),
         "save_model": Call(
@@ -484,6 +492,7 @@ NOT_CALLED = {
         "Estimate",
         "PermutationTest",
     ),
+    *("Dependency", "Entity", "PPICorpus", "Sentence", "Token"),
     *("TournamentROC", "SvmlightData", "Table", "Violations", "ViolatedPairs", "Kernel", "Pairs", "QueryPipeline"),
 }
 # Parts to compose methods of, which take what has been checked.
@@ -512,6 +521,7 @@ MODULES = (
     ".persistence",
     ".pipelines",
     ".plots",
+    ".relations",
 )
 NAMES = list(make_calls(Path()))
 

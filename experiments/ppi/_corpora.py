@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank.datasets import PPICorpus, load_ppi
 from kernelrank.kernels import AllPaths, Graph
+from kernelrank.relations import PPICorpus, load_ppi
 
 FILES = {
     "AIMed": "AImed-learning-format.xml.xz",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmarks._timing import show_progress
 from experiments.ppi._corpora import MAX, Configuration
 from experiments.ppi._measure import LAMBDAS, Measures, draw_folds, measure
-from kernelrank.datasets import PPICorpus
+from kernelrank.relations import PPICorpus
 
 HERE = Path(__file__).parent
 LARGE = 8000  # pairs; of a larger corpus, variants of the first configuration have fewer splits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.ppi._corpora import FILES
-from kernelrank.datasets import Dependency, Entity, PPICorpus, Sentence, Token
+from kernelrank.relations import Dependency, Entity, PPICorpus, Sentence, Token
 
 VERBS = {"binds": 1, "activates": 1, "precedes": 0, "resembles": 0}
 ADVERBS = ("often", "never", "directly", "also", "probably")

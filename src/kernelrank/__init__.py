@@ -21,8 +21,8 @@ __all__ = [
     *("RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV", "RankingClassifier"),
 ]
 _ROOMS = (
-    *("cli", "datasets", "estimators", "exceptions", "features", "io", "kernels", "losses"),
-    *("metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "solvers"),
+    *("cli", "estimators", "exceptions", "features", "io", "kernels", "losses"),
+    *("metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "relations", "solvers"),
 )
 
 

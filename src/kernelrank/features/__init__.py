@@ -1,15 +1,6 @@
-"""Features that stand for a kernel, and graphs of sentences."""
+"""The Nystrom map: explicit features that approximate a kernel."""
 
 from kernelrank.features._nystrom import draw_order, lost_alone, lost_directions, whitening_of_rows
 from kernelrank.features._nystrom_map import NystromMap
-from kernelrank.features._sentence_graphs import SentenceGraphs, sentence_graph
 
-__all__ = [
-    "NystromMap",
-    "SentenceGraphs",
-    "draw_order",
-    "lost_alone",
-    "lost_directions",
-    "sentence_graph",
-    "whitening_of_rows",
-]
+__all__ = ["NystromMap", "draw_order", "lost_alone", "lost_directions", "whitening_of_rows"]

@@ -15,9 +15,10 @@ from xml.parsers import expat
 
 import numpy as np
 
-from kernelrank.datasets._ppi import Dependency, Entity, PPICorpus, Sentence, Token
+from kernelrank._rules import COUNT, TEXT
 from kernelrank.exceptions import DataFormatError
 from kernelrank.io._files import PathOrFile, name_of, open_for_reading
+from kernelrank.relations._corpus import Dependency, Entity, PPICorpus, Sentence, Token
 
 _BLOCK_BYTES = 1 << 20
 _MOST_BYTES = 1 << 26  # the largest of the five corpora has 15 million
@@ -92,7 +93,7 @@ def load_ppi(source: PathOrFile, *, parse: str = "split_parse", max_bytes: int =
     Examples
     --------
     >>> from io import BytesIO
-    >>> from kernelrank.datasets import load_ppi
+    >>> from kernelrank.relations import load_ppi
     >>> corpus = load_ppi(
     ...     BytesIO(b'''
     ... <corpus source="tiny"><document id="d0"><sentence id="d0.s0" text="A binds B">
@@ -119,6 +120,8 @@ def load_ppi(source: PathOrFile, *, parse: str = "split_parse", max_bytes: int =
     >>> corpus.graphs()[0].labels[:3]
     (('PROT1_IP', 'NN_IP'), ('binds_IP', 'VBZ_IP'), ('PROT2_IP', 'NN_IP'))
     """
+    TEXT("parse", parse)
+    COUNT("max_bytes", max_bytes)
     reader = _Reader(name_of(source), parse)
     with open_for_reading(source) as handle:
         for block in _blocks(handle, max_bytes, reader.file):

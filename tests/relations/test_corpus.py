@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold
 
-from kernelrank.datasets import Dependency, Token, load_ppi
 from kernelrank.exceptions import DataFormatError
+from kernelrank.relations import Dependency, Token, load_ppi
 
 
 def tag(name, content="", **attributes):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelrank.features import SentenceGraphs, sentence_graph
+from kernelrank.relations import SentenceGraphs, sentence_graph
 
 # "Cofilin interacts with actin to disassemble profilin filaments ." in collapsed Stanford dependencies.
 TOKENS = [

@@ -75,7 +75,7 @@ def sentence_graph(
     See Also
     --------
     SentenceGraphs : The same for many pairs of a sentence.
-    kernelrank.datasets.PPICorpus.graphs : The same for all pairs of a corpus.
+    PPICorpus.graphs : The same for all pairs of a corpus.
 
     Notes
     -----
@@ -102,7 +102,7 @@ def sentence_graph(
 
     Examples
     --------
-    >>> from kernelrank.features import sentence_graph
+    >>> from kernelrank.relations import sentence_graph
     >>> tokens = [("Actin", "NN"), ("binds", "VBZ"), ("profilin", "NN"), (".", ".")]
     >>> graph = sentence_graph(tokens, [(1, 0, "nsubj"), (1, 2, "dobj")], first=[0], second=[2])
     >>> for labels in graph.labels:
@@ -147,7 +147,7 @@ class SentenceGraphs:
 
     Examples
     --------
-    >>> from kernelrank.features import SentenceGraphs
+    >>> from kernelrank.relations import SentenceGraphs
     >>> tokens = [("Actin", "NN"), ("binds", "VBZ"), ("profilin", "NN"), ("and", "CC"), ("talin", "NN")]
     >>> dependencies = [(1, 0, "nsubj"), (1, 2, "dobj"), (1, 4, "dobj"), (2, 4, "conj_and")]
     >>> graphs = SentenceGraphs(tokens, dependencies)

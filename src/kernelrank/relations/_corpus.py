@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.features import SentenceGraphs
 from kernelrank.kernels import Graph
+from kernelrank.relations._sentence_graphs import SentenceGraphs
 
 
 class Token(NamedTuple):
@@ -106,7 +106,7 @@ class PPICorpus:
             Which entity of a pair is the first: the one that begins, else ends, earlier in the sentence, or the one
             that the file names first. That order can give the answer away: LLL lists agents before their targets.
         **parameters
-            Of :func:`kernelrank.features.sentence_graph`: weights, tags, labels of entities and so on.
+            Of :func:`sentence_graph`: weights, tags, labels of entities and so on.
 
         Returns
         -------
