@@ -49,7 +49,8 @@ nb::tuple connect(const Vector<std::int64_t>& vertices, const Vector<std::int64_
   std::vector<double> values;
   std::vector<std::int64_t> diverging;
   cancel.guard([&] {
-    auto found = kernelrank::connect_labels(graphs, strongest, max_length, n_threads, cancel);
+    const auto combine = strongest ? kernelrank::Combine::strongest : kernelrank::Combine::sum;
+    auto found = kernelrank::connect_labels(graphs, combine, max_length, n_threads, cancel);
     diverging.assign(found.diverging.begin(), found.diverging.end());
     std::size_t total = 0;
     for (const auto& each : found.graphs) total += each.size();

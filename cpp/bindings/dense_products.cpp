@@ -54,8 +54,9 @@ void multiply_columns(const Matrix<Number>& matrix, const Vector<double>& g, Out
                       const std::optional<Vector<std::uint8_t>>& drifts, bool squared) {
   const Dense<Number> dense = shifted(matrix, shift, origins, drifts);
   require(g.shape(0) == dense.n_rows && out.shape(0) == dense.n_columns, "the vectors do not fit the matrix");
+  const auto elements = squared ? kernelrank::Elements::squared : kernelrank::Elements::plain;
   SignalCancellation cancel;
-  cancel.guard([&] { kernelrank::multiply_columns(dense, squared, g.data(), out.data(), n_threads, cancel); });
+  cancel.guard([&] { kernelrank::multiply_columns(dense, elements, g.data(), out.data(), n_threads, cancel); });
 }
 
 template <class Number>

@@ -7,7 +7,7 @@ namespace {
 using kernelrank::Compressed;
 
 template <class Number, class Index>
-using Product = void (*)(const Compressed<Number, Index>&, bool, const double*, double*, int,
+using Product = void (*)(const Compressed<Number, Index>&, kernelrank::Elements, const double*, double*, int,
                          kernelrank::Cancellation&);
 
 // kGather: `v` is as long as a line; otherwise it has an element a line.
@@ -23,8 +23,9 @@ void product(const Vector<Index>& starts, const Vector<Index>& indices, const Ve
   require(indices.shape(0) >= stored && numbers.shape(0) >= stored, "the matrix is shorter than its starts say");
   constexpr Product<Number, Index> kProduct =
       kGather ? &kernelrank::gather_product<Number, Index> : &kernelrank::scatter_product<Number, Index>;
+  const auto elements = squared ? kernelrank::Elements::squared : kernelrank::Elements::plain;
   SignalCancellation cancel;
-  cancel.guard([&] { kProduct(matrix, squared, v.data(), out.data(), n_threads, cancel); });
+  cancel.guard([&] { kProduct(matrix, elements, v.data(), out.data(), n_threads, cancel); });
 }
 
 template <class Number, class Index>

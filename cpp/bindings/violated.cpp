@@ -42,8 +42,9 @@ template <class Pairs>
 void multiply(Pairs& self, const Vector<double>& v, const Vector<double>& scale, bool add, OutVector<double> out,
               OutVector<double> inner, int n_threads) {
   check(self, v, scale, out, inner, n_threads);
+  const auto store = add ? kernelrank::Store::add : kernelrank::Store::replace;
   SignalCancellation cancel;
-  cancel.guard([&] { self.multiply(as_span(v), scale.data(), add, out.data(), inner.data(), n_threads, cancel); });
+  cancel.guard([&] { self.multiply(as_span(v), scale.data(), store, out.data(), inner.data(), n_threads, cancel); });
 }
 
 template <class Pairs>

@@ -118,8 +118,8 @@ bool sum_short_walks(Square& a, std::int64_t length, const std::vector<Edge>& ed
 // One graph after the other; its memory serves them all.
 class Connector {
  public:
-  Connector(const Graphs& graphs, bool strongest, std::int64_t max_length, Member& member)
-      : graphs_(graphs), strongest_(strongest), max_length_(max_length), member_(member) {}
+  Connector(const Graphs& graphs, Combine combine, std::int64_t max_length, Member& member)
+      : graphs_(graphs), combine_(combine), max_length_(max_length), member_(member) {}
 
   // False if the sum is infinite.
   bool connect(std::size_t graph, std::vector<LabelPair>& found) {
@@ -195,7 +195,7 @@ class Connector {
       double* row = pairs_.row(local_[a]);
       for (auto b = offset(to); b < offset(to + 1); ++b) {
         double& value = row[local_[b]];
-        value = strongest_ ? std::max(value, weight) : value + weight;
+        value = combine_ == Combine::strongest ? std::max(value, weight) : value + weight;
       }
     }
   }
@@ -204,7 +204,7 @@ class Connector {
   }
 
   const Graphs& graphs_;
-  bool strongest_;
+  Combine combine_;
   std::int64_t max_length_;
   Member& member_;
   std::size_t first_ = 0, n_vertices_ = 0;
@@ -218,12 +218,12 @@ class Connector {
 
 }  // namespace
 
-LabelPairs connect_labels(const Graphs& graphs, bool strongest, std::int64_t max_length, int n_threads,
+LabelPairs connect_labels(const Graphs& graphs, Combine combine, std::int64_t max_length, int n_threads,
                           Cancellation& cancel) {
   LabelPairs found{std::vector<std::vector<LabelPair>>(graphs.n_graphs), {}};
   std::vector<char> diverges(graphs.n_graphs, 0);
   run_team(n_threads, cancel, [&](Member& member) {
-    Connector connector(graphs, strongest, max_length, member);
+    Connector connector(graphs, combine, max_length, member);
     // Dealt out in turns: neighbours are often alike, and as large.
     for (auto g = static_cast<std::size_t>(member.index()); g < graphs.n_graphs && !member.stop();
          g += static_cast<std::size_t>(member.size())) {

@@ -60,18 +60,18 @@ class Pass {
     }
     const Method method = resolve(request_.method, query);
     auto& own = workspace_.threads[static_cast<std::size_t>(thread)];
-    const Arranged arranged = method == Method::pairs ? arrange_by_utility(team, query)
-                                                      : arrange_by_score(team, own, query, method != Method::tree);
+    const Arranged arranged =
+        method == Method::pairs ? arrange_by_utility(team, query) : arrange_by_score(team, own, query, method);
     const Range rows = team.share(query.size, kSumBlock);
     Count* c = memory_.c.data() + query.begin;
     Count* d = memory_.d.data() + query.begin;
     if constexpr (kWeighted) {
       gather_weights(team, query, arranged);
-      if (team.first()) sweep_sums(true, false, method, arranged, own, team, c);
-      if (wants_d() && team.last()) sweep_sums(false, false, method, arranged, own, team, d);
+      if (team.first()) sweep_sums(Side::above, Store::replace, method, arranged, own, team, c);
+      if (wants_d() && team.last()) sweep_sums(Side::below, Store::replace, method, arranged, own, team, d);
     } else {
-      sweep_counts(true, method, arranged, own, team, rows, c);
-      if (wants_d()) sweep_counts(false, method, arranged, own, team, rows, d);
+      sweep_counts(Side::above, method, arranged, own, team, rows, c);
+      if (wants_d()) sweep_counts(Side::below, method, arranged, own, team, rows, d);
     }
     team.wait();
     write(team, query, index, arranged, rows);
@@ -79,7 +79,8 @@ class Pass {
     if (team.first() && !team.stop()) total(query, index);
   }
 
-  Arranged arrange_by_score(Member& team, ThreadMemory& own, const Query& query, bool by_level) {
+  Arranged arrange_by_score(Member& team, ThreadMemory& own, const Query& query, Method method) {
+    const bool by_level = method != Method::tree;
     Record* records = workspace_.records.data() + query.begin;
     sort_scores(team, workspace_.team_sort, own.sort, {scores_ + query.begin, query.size},
                 by_level ? ranking_.levels(query) : ranking_.places(query), records);

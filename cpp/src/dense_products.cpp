@@ -34,14 +34,14 @@ struct Lines {
 template <class Number>
 class Lined {
  public:
-  Lined(const Dense<Number>& matrix, bool squared)
+  Lined(const Dense<Number>& matrix, Elements elements)
       : by_row(std::abs(matrix.column_stride) <= std::abs(matrix.row_stride)),
         n_lines(by_row ? matrix.n_rows : matrix.n_columns),
         length(by_row ? matrix.n_columns : matrix.n_rows),
         matrix_(matrix),
         stride_(by_row ? matrix.row_stride : matrix.column_stride),
         step_(by_row ? matrix.column_stride : matrix.row_stride),
-        squared_(squared),
+        squared_(elements == Elements::squared),
         n_stored_(count_stored()) {}
 
   // Elements of some lines as they are multiplied, in `memory` unless they are there already; zeros behind the last
@@ -234,11 +234,14 @@ void add_blocks(std::size_t n_outputs, std::size_t n_terms, std::size_t outputs_
   });
 }
 
+// What is multiplied with v: each row, or each column.
+enum class Each { row, column };
+
 template <class Number>
-void multiply(const Dense<Number>& dense, bool squared, bool rows, const double* v, double* out, int n_threads,
+void multiply(const Dense<Number>& dense, Elements elements, Each each, const double* v, double* out, int n_threads,
               Cancellation& cancel) {
-  const Lined<Number> matrix(dense, squared);
-  if (matrix.by_row == rows) {
+  const Lined<Number> matrix(dense, elements);
+  if (matrix.by_row == (each == Each::row)) {
     const std::size_t lines_a_task = std::max(kLanes, kTask / std::clamp<std::size_t>(matrix.length, 1, kBlock));
     add_blocks(matrix.n_lines, matrix.length, lines_a_task, out, n_threads, cancel,
                [&](Range lines, Range block, double* sums) { sum_along(matrix, lines, block, v, sums); });
@@ -252,18 +255,18 @@ void multiply(const Dense<Number>& dense, bool squared, bool rows, const double*
 
 template <class Number>
 void multiply_rows(const Dense<Number>& matrix, const double* w, double* out, int n_threads, Cancellation& cancel) {
-  multiply(matrix, false, true, w, out, n_threads, cancel);
+  multiply(matrix, Elements::plain, Each::row, w, out, n_threads, cancel);
 }
 
 template <class Number>
-void multiply_columns(const Dense<Number>& matrix, bool squared, const double* g, double* out, int n_threads,
+void multiply_columns(const Dense<Number>& matrix, Elements elements, const double* g, double* out, int n_threads,
                       Cancellation& cancel) {
-  multiply(matrix, squared, false, g, out, n_threads, cancel);
+  multiply(matrix, elements, Each::column, g, out, n_threads, cancel);
 }
 
 #define KERNELRANK_INSTANTIATE(NUMBER)                                                           \
   template void multiply_rows(const Dense<NUMBER>&, const double*, double*, int, Cancellation&); \
-  template void multiply_columns(const Dense<NUMBER>&, bool, const double*, double*, int, Cancellation&)
+  template void multiply_columns(const Dense<NUMBER>&, Elements, const double*, double*, int, Cancellation&)
 KERNELRANK_INSTANTIATE(float);
 KERNELRANK_INSTANTIATE(double);
 #undef KERNELRANK_INSTANTIATE

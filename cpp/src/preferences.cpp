@@ -46,10 +46,10 @@ void Preferences::count(std::span<const double> scores, const double* scale, dou
   violated_ = std::move(violated);
 }
 
-void Preferences::multiply(std::span<const double> v, const double* scale, bool add, double* out, double* inner,
+void Preferences::multiply(std::span<const double> v, const double* scale, Store store, double* out, double* inner,
                            int /*n_threads*/, Cancellation& cancel) {
   require_count();
-  if (!add) std::fill_n(out, n_rows_, 0.0);
+  if (store == Store::replace) std::fill_n(out, n_rows_, 0.0);
   std::fill_n(inner, n_queries_, 0.0);
   over_edges(cancel, [&](std::size_t e, std::size_t winner, std::size_t loser, std::size_t query, double weight) {
     if (violated_[e] == 0) return;

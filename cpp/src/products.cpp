@@ -13,13 +13,13 @@ constexpr std::size_t kLinesAPoll = 4096;
 constexpr std::size_t kMostBlocks = 8;
 
 // An element, or its square.
-template <bool kSquared, class Number>
+template <Elements kElements, class Number>
 double element(Number number) {
   const auto value = static_cast<double>(number);
-  return kSquared ? value * value : value;
+  return kElements == Elements::squared ? value * value : value;
 }
 
-template <bool kSquared, class Number, class Index>
+template <Elements kElements, class Number, class Index>
 void gather(const Compressed<Number, Index>& x, const double* v, std::size_t begin, std::size_t end, double* out) {
   for (std::size_t line = begin; line < end; ++line) {
     // Four sums hide the latency of the additions.
@@ -27,24 +27,24 @@ void gather(const Compressed<Number, Index>& x, const double* v, std::size_t beg
     auto k = static_cast<std::size_t>(x.starts[line]);
     const auto last = static_cast<std::size_t>(x.starts[line + 1]);
     for (; k + 4 <= last; k += 4) {
-      a += element<kSquared>(x.numbers[k]) * v[x.indices[k]];
-      b += element<kSquared>(x.numbers[k + 1]) * v[x.indices[k + 1]];
-      c += element<kSquared>(x.numbers[k + 2]) * v[x.indices[k + 2]];
-      d += element<kSquared>(x.numbers[k + 3]) * v[x.indices[k + 3]];
+      a += element<kElements>(x.numbers[k]) * v[x.indices[k]];
+      b += element<kElements>(x.numbers[k + 1]) * v[x.indices[k + 1]];
+      c += element<kElements>(x.numbers[k + 2]) * v[x.indices[k + 2]];
+      d += element<kElements>(x.numbers[k + 3]) * v[x.indices[k + 3]];
     }
-    for (; k < last; ++k) a += element<kSquared>(x.numbers[k]) * v[x.indices[k]];
+    for (; k < last; ++k) a += element<kElements>(x.numbers[k]) * v[x.indices[k]];
     out[line] = (a + b) + (c + d);
   }
 }
 
-template <bool kSquared, class Number, class Index>
+template <Elements kElements, class Number, class Index>
 void scatter(const Compressed<Number, Index>& x, const double* v, std::size_t begin, std::size_t end, double* out) {
   for (std::size_t line = begin; line < end; ++line) {
     const double factor = v[line];
     if (factor == 0) continue;
     const auto last = static_cast<std::size_t>(x.starts[line + 1]);
     for (auto k = static_cast<std::size_t>(x.starts[line]); k < last; ++k) {
-      out[x.indices[k]] += factor * element<kSquared>(x.numbers[k]);
+      out[x.indices[k]] += factor * element<kElements>(x.numbers[k]);
     }
   }
 }
@@ -59,9 +59,10 @@ std::size_t count_blocks(const Compressed<Number, Index>& x) {
 }  // namespace
 
 template <class Number, class Index>
-void gather_product(const Compressed<Number, Index>& matrix, bool squared, const double* v, double* out, int n_threads,
-                    Cancellation& cancel) {
-  const auto work = squared ? &gather<true, Number, Index> : &gather<false, Number, Index>;
+void gather_product(const Compressed<Number, Index>& matrix, Elements elements, const double* v, double* out,
+                    int n_threads, Cancellation& cancel) {
+  const auto work = elements == Elements::squared ? &gather<Elements::squared, Number, Index>
+                                                  : &gather<Elements::plain, Number, Index>;
   run_team(n_threads, cancel, [&](Member& member) {
     member.blocks(
         member.share(matrix.n_lines), [&](std::size_t begin, std::size_t end) { work(matrix, v, begin, end, out); },
@@ -70,9 +71,10 @@ void gather_product(const Compressed<Number, Index>& matrix, bool squared, const
 }
 
 template <class Number, class Index>
-void scatter_product(const Compressed<Number, Index>& matrix, bool squared, const double* v, double* out, int n_threads,
-                     Cancellation& cancel) {
-  const auto work = squared ? &scatter<true, Number, Index> : &scatter<false, Number, Index>;
+void scatter_product(const Compressed<Number, Index>& matrix, Elements elements, const double* v, double* out,
+                     int n_threads, Cancellation& cancel) {
+  const auto work = elements == Elements::squared ? &scatter<Elements::squared, Number, Index>
+                                                  : &scatter<Elements::plain, Number, Index>;
   const std::size_t n_blocks = count_blocks(matrix), n = matrix.n_across;
   std::vector<double> parts((n_blocks - 1) * n);  // the first block adds to `out` itself
   std::fill_n(out, n, 0.0);
@@ -93,9 +95,10 @@ void scatter_product(const Compressed<Number, Index>& matrix, bool squared, cons
   });
 }
 
-#define KERNELRANK_INSTANTIATE(NUMBER, INDEX)                                                                       \
-  template void gather_product(const Compressed<NUMBER, INDEX>&, bool, const double*, double*, int, Cancellation&); \
-  template void scatter_product(const Compressed<NUMBER, INDEX>&, bool, const double*, double*, int, Cancellation&)
+#define KERNELRANK_INSTANTIATE(NUMBER, INDEX)                                                           \
+  template void gather_product(const Compressed<NUMBER, INDEX>&, Elements, const double*, double*, int, \
+                               Cancellation&);                                                          \
+  template void scatter_product(const Compressed<NUMBER, INDEX>&, Elements, const double*, double*, int, Cancellation&)
 KERNELRANK_INSTANTIATE(float, std::int32_t);
 KERNELRANK_INSTANTIATE(float, std::int64_t);
 KERNELRANK_INSTANTIATE(double, std::int32_t);

@@ -15,12 +15,13 @@ std::size_t rows_between_polls(std::size_t cost) {
 }
 
 // The three ways of keeping the rows of the window. Each answers, for row i, how much of the
-// window lies above (Up) or below (not Up) its utility. Up mirrors the keys, so that the structures only ever count
+// window lies above or below its utility. Side::above mirrors the keys, so that the structures only ever count
 // what is below and sums of weights never cancel. cost() is the time of an insertion and a count, in units of one step
 // along an array: it says how often to look at the cancellation flag.
-template <bool Up, class Set>
+template <Side kSide, class Set>
 struct PlaceTally {
   static constexpr bool kCounts = !std::is_same_v<Set, SumTree>;
+  static constexpr bool kUp = kSide == Side::above;
   Set set;
   static std::size_t cost(const Arranged&) { return kCounts ? 1 : 1024; }
   void insert(const Arranged& q, std::size_t i) {
@@ -38,14 +39,14 @@ struct PlaceTally {
     if constexpr (kCounts) set.settle();
   }
   auto count(const Arranged& q, std::size_t i) const {
-    return set.below(Up ? static_cast<std::uint32_t>(q.n) - q.level_end(i) : q.level_begin(i));
+    return set.below(kUp ? static_cast<std::uint32_t>(q.n) - q.level_end(i) : q.level_begin(i));
   }
 
  private:
   template <class Put>
   static void put(const Arranged& q, std::size_t i, Put&& into) {
     const std::uint32_t place = q.key(i);
-    const std::uint32_t key = Up ? static_cast<std::uint32_t>(q.n) - 1 - place : place;
+    const std::uint32_t key = kUp ? static_cast<std::uint32_t>(q.n) - 1 - place : place;
     if constexpr (kCounts) {
       into(key);
     } else {
@@ -63,13 +64,14 @@ Value value_of(const Arranged& q, std::size_t i) {
   }
 }
 
-template <bool Up, class Value>
+template <Side kSide, class Value>
 struct LevelTally {
+  static constexpr bool kUp = kSide == Side::above;
   LevelSums<Value> sums;
   static std::size_t cost(const Arranged& q) { return q.n_levels; }
   static std::uint32_t key(const Arranged& q, std::size_t i) {
     const std::uint32_t level = q.key(i);
-    return Up ? static_cast<std::uint32_t>(q.n_levels) - 1 - level : level;
+    return kUp ? static_cast<std::uint32_t>(q.n_levels) - 1 - level : level;
   }
   void insert(const Arranged& q, std::size_t i) { sums.insert(key(q, i), value_of<Value>(q, i)); }
   void load(const Arranged& q, std::size_t i) { insert(q, i); }
@@ -77,8 +79,9 @@ struct LevelTally {
   Value count(const Arranged& q, std::size_t i) const { return sums.below(key(q, i)); }
 };
 
-template <bool Up, class Value>
+template <Side kSide, class Value>
 struct RedBlackTally {
+  static constexpr bool kUp = kSide == Side::above;
   RedBlackTree<Value> tree;
   // Two walks down a tree that is larger than any cache, some 30 misses each.
   static std::size_t cost(const Arranged&) { return std::size_t{1} << 14; }
@@ -86,7 +89,7 @@ struct RedBlackTally {
   void load(const Arranged& q, std::size_t i) { insert(q, i); }
   void settle() {}
   Value count(const Arranged& q, std::size_t i) const {
-    return Up ? tree.count_larger(q.key(i)) : tree.count_smaller(q.key(i));
+    return kUp ? tree.count_larger(q.key(i)) : tree.count_smaller(q.key(i));
   }
 };
 
@@ -94,24 +97,26 @@ struct RedBlackTally {
 template <class Count>
 struct Output {
   Count* data;
-  bool add;
-  void write(std::size_t i, Count count) const noexcept { data[i] = add ? data[i] + count : count; }
+  Store store;
+  void write(std::size_t i, Count count) const noexcept { data[i] = store == Store::add ? data[i] + count : count; }
 };
 
 // Rows treated together: where a window ends is hard to predict, and this way it is asked for less often.
 constexpr std::size_t kTogether = 16;
 
-// Algorithm 3 of the paper for the rows in `mine`: c (Up) walks up the scores while the window
+// Algorithm 3 of the paper for the rows in `mine`: c (Side::above) walks up the scores while the window
 // takes in what is not clearly higher, d walks down. Steps count rows in the direction of the walk.
-template <bool Up, class Tally, class Count>
+template <Side kSide, class Tally, class Count>
 class Sweep {
+  static constexpr bool kUp = kSide == Side::above;
+
  public:
   Sweep(const Arranged& q, Tally& tally, Output<Count> out, Member& member)
       : q_(q), tally_(tally), out_(out), member_(member) {}
 
   void run(Range mine) {
     if (mine.size() == 0 || member_.stop()) return;  // after a stop the records may be half written
-    const Range steps = Up ? mine : Range{q_.n - mine.end, q_.n - mine.begin};
+    const Range steps = kUp ? mine : Range{q_.n - mine.end, q_.n - mine.begin};
     // What the window of the first row holds goes in at once.
     std::size_t end = q_.n;
     while (edge_ < end) {
@@ -131,9 +136,9 @@ class Sweep {
   }
 
  private:
-  std::size_t row(std::size_t step) const noexcept { return Up ? step : q_.n - 1 - step; }
+  std::size_t row(std::size_t step) const noexcept { return kUp ? step : q_.n - 1 - step; }
   bool in_window(std::size_t of, std::size_t other) const noexcept {
-    return Up ? q_.violated(row(of), row(other)) : q_.violated(row(other), row(of));
+    return kUp ? q_.violated(row(of), row(other)) : q_.violated(row(other), row(of));
   }
 
   // Calls enter(row) for what comes into the window of a step. That may be most of the rows, where scores have a gap:
@@ -163,17 +168,17 @@ class Sweep {
     alignas(64) Count sums[kTogether];
     for (std::size_t r = 0; r < kTogether; ++r) {
       const std::size_t i = row(from + r);
-      reach[r] = Up ? q_.score(i) + q_.margin : q_.score(i);
-      bound[r] = Up ? q_.level_end(i) : q_.level_begin(i);
+      reach[r] = kUp ? q_.score(i) + q_.margin : q_.score(i);
+      bound[r] = kUp ? q_.level_end(i) : q_.level_begin(i);
       sums[r] = tally_.count(q_, i);
     }
     take_in(from + kTogether - 1, [&](std::size_t j) {
-      const double score = Up ? q_.score(j) : q_.score(j) + q_.margin;
+      const double score = kUp ? q_.score(j) : q_.score(j) + q_.margin;
       const std::uint32_t key = q_.key(j);
       const Count value = value_of<Count>(q_, j);
 #pragma omp simd
       for (std::size_t r = 0; r < kTogether; ++r) {
-        const bool counts = Up ? (score < reach[r]) & (key >= bound[r]) : (reach[r] < score) & (key < bound[r]);
+        const bool counts = kUp ? (score < reach[r]) & (key >= bound[r]) : (reach[r] < score) & (key < bound[r]);
         sums[r] += counts ? value : Count{0};
       }
       tally_.insert(q_, j);
@@ -189,15 +194,15 @@ class Sweep {
   std::size_t edge_ = 0;  // steps whose rows are in the window
 };
 
-template <bool Up, class Tally, class Count>
+template <Side kSide, class Tally, class Count>
 void sweep(const Arranged& q, Tally tally, Member& member, Range mine, Output<Count> out) {
-  Sweep<Up, Tally, Count>(q, tally, out, member).run(mine);
+  Sweep<kSide, Tally, Count>(q, tally, out, member).run(mine);
 }
 
-template <bool Up>
+template <Side kSide>
 void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Output<std::uint32_t> out) {
   const auto with = [&]<int Depth>(std::integral_constant<int, Depth>) {
-    sweep<Up>(q, PlaceTally<Up, RankSet<Depth>>{RankSet<Depth>(memory.set, q.n)}, member, mine, out);
+    sweep<kSide>(q, PlaceTally<kSide, RankSet<Depth>>{RankSet<Depth>(memory.set, q.n)}, member, mine, out);
   };
   if (q.n < RankSet<1>::kCapacity) return with(std::integral_constant<int, 1>{});
   if (q.n < RankSet<2>::kCapacity) return with(std::integral_constant<int, 2>{});
@@ -207,16 +212,16 @@ void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range m
   with(std::integral_constant<int, 6>{});
 }
 
-template <bool Up>
+template <Side kSide>
 void tree_sweep(const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Output<double> out) {
-  sweep<Up>(q, PlaceTally<Up, SumTree>{SumTree(memory.sums, q.n)}, member, mine, out);
+  sweep<kSide>(q, PlaceTally<kSide, SumTree>{SumTree(memory.sums, q.n)}, member, mine, out);
 }
 
-template <bool Up, class Count>
+template <Side kSide, class Count>
 void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine, Output<Count> out) {
   constexpr bool kCounts = std::is_same_v<Count, std::uint32_t>;
   if (method == Method::tree) {
-    tree_sweep<Up>(q, memory, member, mine, out);
+    tree_sweep<kSide>(q, memory, member, mine, out);
   } else if (method == Method::levels) {
     auto& room = [&]() -> auto& {
       if constexpr (kCounts)
@@ -224,7 +229,7 @@ void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& me
       else
         return memory.level_sums;
     }();
-    sweep<Up>(q, LevelTally<Up, Count>{LevelSums<Count>(room, q.n_levels)}, member, mine, out);
+    sweep<kSide>(q, LevelTally<kSide, Count>{LevelSums<Count>(room, q.n_levels)}, member, mine, out);
   } else {
     auto& room = [&]() -> auto& {
       if constexpr (kCounts)
@@ -232,21 +237,22 @@ void sweep_by(Method method, const Arranged& q, ThreadMemory& memory, Member& me
       else
         return memory.sum_nodes;
     }();
-    sweep<Up>(q, RedBlackTally<Up, Count>{RedBlackTree<Count>(room, q.n_levels)}, member, mine, out);
+    sweep<kSide>(q, RedBlackTally<kSide, Count>{RedBlackTree<Count>(room, q.n_levels)}, member, mine, out);
   }
 }
 
 // Every pair looked at, in order of utility: what PairRSVM of the paper does.
-template <bool Up, class Count>
+template <Side kSide, class Count>
 void look_at_pairs(const Arranged& q, Member& member, Range mine, Output<Count> out) {
+  constexpr bool kUp = kSide == Side::above;
   member.blocks(
       mine,
       [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
-          const Range others = Up ? Range{q.level_end(i), q.n} : Range{0, q.level_begin(i)};
+          const Range others = kUp ? Range{q.level_end(i), q.n} : Range{0, q.level_begin(i)};
           Count sum{0};
           for (std::size_t j = others.begin; j < others.end; ++j) {
-            const bool counts = Up ? q.violated(i, j) : q.violated(j, i);
+            const bool counts = kUp ? q.violated(i, j) : q.violated(j, i);
             sum += counts ? value_of<Count>(q, j) : Count{0};
           }
           out.write(i, sum);
@@ -256,27 +262,29 @@ void look_at_pairs(const Arranged& q, Member& member, Range mine, Output<Count> 
 }
 
 template <class Count>
-void fill(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
+void fill(Side side, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
           Output<Count> out) {
   if (method == Method::pairs) {
-    up ? look_at_pairs<true>(q, member, mine, out) : look_at_pairs<false>(q, member, mine, out);
+    side == Side::above ? look_at_pairs<Side::above>(q, member, mine, out)
+                        : look_at_pairs<Side::below>(q, member, mine, out);
   } else {
-    up ? sweep_by<true>(method, q, memory, member, mine, out) : sweep_by<false>(method, q, memory, member, mine, out);
+    side == Side::above ? sweep_by<Side::above>(method, q, memory, member, mine, out)
+                        : sweep_by<Side::below>(method, q, memory, member, mine, out);
   }
 }
 
 }  // namespace
 
 KERNELRANK_CLONES
-void sweep_counts(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
+void sweep_counts(Side side, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
                   std::uint32_t* out) {
-  fill(up, method, q, memory, member, mine, Output<std::uint32_t>{out, false});
+  fill(side, method, q, memory, member, mine, Output<std::uint32_t>{out, Store::replace});
 }
 
 KERNELRANK_CLONES
-void sweep_sums(bool up, bool add, Method method, const Arranged& q, ThreadMemory& memory, Member& member,
+void sweep_sums(Side side, Store store, Method method, const Arranged& q, ThreadMemory& memory, Member& member,
                 double* out) {
-  fill(up, method, q, memory, member, {0, q.n}, Output<double>{out, add});
+  fill(side, method, q, memory, member, {0, q.n}, Output<double>{out, store});
 }
 
 }  // namespace kernelrank

@@ -7,6 +7,7 @@
 #include "kernelrank/counting.hpp"
 #include "kernelrank/parallel.hpp"
 #include "kernelrank/sorting.hpp"
+#include "kernelrank/store.hpp"
 #include "kernelrank/workspace.hpp"
 
 namespace kernelrank {
@@ -40,13 +41,15 @@ inline Method resolve(Method method, const Query& query) {
   return query.n_levels <= kFewLevels ? Method::levels : Method::tree;
 }
 
-// For every row i of `mine`, out[i] is the number of rows j that are violated together with i and have a higher
-// utility (up) or a lower one.
-void sweep_counts(bool up, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
+// Which rows a row is compared with: those of a higher utility, or those of a lower one.
+enum class Side { above, below };
+
+// For every row i of `mine`, out[i] is the number of rows j on that side that are violated together with i.
+void sweep_counts(Side side, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
                   std::uint32_t* out);
 
 // The sum of their values instead. One call for all rows: sums are rounded, and must not depend on how rows are shared.
-// With `add` they are added to what is there.
-void sweep_sums(bool up, bool add, Method method, const Arranged& q, ThreadMemory& memory, Member& member, double* out);
+void sweep_sums(Side side, Store store, Method method, const Arranged& q, ThreadMemory& memory, Member& member,
+                double* out);
 
 }  // namespace kernelrank

@@ -17,8 +17,14 @@ template <bool kWeighted>
 class Product {
  public:
   Product(const Ranking& ranking, Workspace& workspace, std::span<const double> v, const double* scale, double* out,
-          double* inner, int n_threads, bool add)
-      : ranking_(ranking), workspace_(workspace), v_(v), scale_(scale), out_(out), inner_(inner), add_(add) {
+          double* inner, int n_threads, Store store)
+      : ranking_(ranking),
+        workspace_(workspace),
+        v_(v),
+        scale_(scale),
+        out_(out),
+        inner_(inner),
+        add_(store == Store::add) {
     const std::size_t m = ranking.n_rows();
     workspace.values.resize(m);
     workspace.above.resize(m);
@@ -53,8 +59,8 @@ class Product {
     const bool alone = team.size() == 1;
     double* above = workspace_.above.data() + query.begin;
     double* below = alone ? above : workspace_.below.data() + query.begin;
-    if (team.first()) sweep_sums(true, false, method, q, own, team, above);
-    if (team.last()) sweep_sums(false, alone, method, q, own, team, below);
+    if (team.first()) sweep_sums(Side::above, Store::replace, method, q, own, team, above);
+    if (team.last()) sweep_sums(Side::below, alone ? Store::add : Store::replace, method, q, own, team, below);
     team.wait();
     if (!alone) add_up(team, rows, below, above);
     write(team, query, index, q, rows, above, centre);
@@ -149,7 +155,7 @@ void ViolatedPairs::require_count() const {
   if (!counted_) throw std::logic_error("violated pairs have to be counted first");
 }
 
-void ViolatedPairs::multiply(std::span<const double> v, const double* scale, bool add, double* out, double* inner,
+void ViolatedPairs::multiply(std::span<const double> v, const double* scale, Store store, double* out, double* inner,
                              int n_threads, Cancellation& cancel) {
   require_count();
   workspace_->prepare(static_cast<std::size_t>(n_threads));
@@ -160,9 +166,9 @@ void ViolatedPairs::multiply(std::span<const double> v, const double* scale, boo
     });
   };
   if (ranking_.weighted()) {
-    run(Product<true>(ranking_, *workspace_, v, scale, out, inner, n_threads, add));
+    run(Product<true>(ranking_, *workspace_, v, scale, out, inner, n_threads, store));
   } else {
-    run(Product<false>(ranking_, *workspace_, v, scale, out, inner, n_threads, add));
+    run(Product<false>(ranking_, *workspace_, v, scale, out, inner, n_threads, store));
   }
 }
 

@@ -39,7 +39,10 @@ struct LabelPairs {
   std::vector<std::size_t> diverging;
 };
 
-LabelPairs connect_labels(const Graphs& graphs, bool strongest, std::int64_t max_length, int n_threads,
+// What two labels get of the walks between their vertices.
+enum class Combine { sum, strongest };
+
+LabelPairs connect_labels(const Graphs& graphs, Combine combine, std::int64_t max_length, int n_threads,
                           Cancellation& cancel);
 
 }  // namespace kernelrank

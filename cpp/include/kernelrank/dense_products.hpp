@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernelrank/elements.hpp"
 #include "kernelrank/parallel.hpp"
 
 namespace kernelrank {
@@ -30,7 +31,7 @@ void multiply_rows(const Dense<Number>& matrix, const double* w, double* out, in
 
 // out[k] = column k . g, or with the squares of the elements
 template <class Number>
-void multiply_columns(const Dense<Number>& matrix, bool squared, const double* g, double* out, int n_threads,
+void multiply_columns(const Dense<Number>& matrix, Elements elements, const double* g, double* out, int n_threads,
                       Cancellation& cancel);
 
 // out[i, j] = row i of the left matrix . column j of the right one, in C order; shifts are not looked at. Every sum has

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernelrank/parallel.hpp"
+#include "kernelrank/store.hpp"
 
 namespace kernelrank {
 
@@ -26,7 +27,7 @@ class Preferences {
 
   void count(std::span<const double> scores, const double* scale, double* g, double* violations, double* inner,
              int n_threads, Cancellation& cancel);
-  void multiply(std::span<const double> v, const double* scale, bool add, double* out, double* inner, int n_threads,
+  void multiply(std::span<const double> v, const double* scale, Store store, double* out, double* inner, int n_threads,
                 Cancellation& cancel);
   void degrees(const double* scale, double* out) const;
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "kernelrank/elements.hpp"
 #include "kernelrank/parallel.hpp"
 
 namespace kernelrank {
@@ -20,13 +21,13 @@ struct Compressed {
 // out[line] = line . v, or with the squares of the elements. Sums are float64 whatever the matrix holds, and each line
 // is summed by one thread.
 template <class Number, class Index>
-void gather_product(const Compressed<Number, Index>& matrix, bool squared, const double* v, double* out, int n_threads,
-                    Cancellation& cancel);
+void gather_product(const Compressed<Number, Index>& matrix, Elements elements, const double* v, double* out,
+                    int n_threads, Cancellation& cancel);
 
 // out = sum over lines of v[line] * line. Fixed blocks of lines have a vector each, added up in
 // their order: the result does not depend on the number of threads.
 template <class Number, class Index>
-void scatter_product(const Compressed<Number, Index>& matrix, bool squared, const double* v, double* out, int n_threads,
-                     Cancellation& cancel);
+void scatter_product(const Compressed<Number, Index>& matrix, Elements elements, const double* v, double* out,
+                     int n_threads, Cancellation& cancel);
 
 }  // namespace kernelrank

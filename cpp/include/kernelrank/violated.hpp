@@ -6,6 +6,7 @@
 
 #include "kernelrank/parallel.hpp"
 #include "kernelrank/ranking.hpp"
+#include "kernelrank/store.hpp"
 
 namespace kernelrank {
 
@@ -25,7 +26,7 @@ class ViolatedPairs {
   void count(std::span<const double> scores, const double* scale, double* g, double* violations, double* inner,
              int n_threads, Cancellation& cancel);
   // At the scores counted last. A row: out = scale[query] * L v, or added to it. A query: the sum of v * L v.
-  void multiply(std::span<const double> v, const double* scale, bool add, double* out, double* inner, int n_threads,
+  void multiply(std::span<const double> v, const double* scale, Store store, double* out, double* inner, int n_threads,
                 Cancellation& cancel);
   // At the scores counted last. A row: out = scale[query] * (c + d), the diagonal of L.
   void degrees(const double* scale, double* out) const;
