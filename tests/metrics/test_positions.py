@@ -12,7 +12,7 @@ from scipy.stats import hypergeom
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from kernelrank.exceptions import UndefinedQueryWarning
-from kernelrank.metrics import _passing, average_precision, err, ndcg, precision_at, reciprocal_rank
+from kernelrank.metrics import _continuation, average_precision, err, ndcg, precision_at, reciprocal_rank
 
 ALL = {
     "average_precision": (average_precision, definitions.average_precision, {}),
@@ -137,12 +137,12 @@ def test_equal_grades_need_no_orders(n, n_zeros, above):
 def test_rows_of_a_grade_may_join_at_once(k, shares, monkeypatch, rng):
     y, scores, qid = rng.choice(5, 12_000, p=shares), rng.integers(0, 3, 12_000), rng.integers(0, 4, 12_000)
     y[:12] = 4
-    monkeypatch.setattr(_passing, "_MANY", 10**9)
+    monkeypatch.setattr(_continuation, "_MANY", 10**9)
     row_by_row = err(y, scores, qid=qid, k=k, per_query=True)
     joined = []
-    join_levels = _passing._join_levels
-    monkeypatch.setattr(_passing, "_MANY", 0)
-    monkeypatch.setattr(_passing, "_join_levels", lambda *args: joined.append(args) or join_levels(*args))
+    join_levels = _continuation._join_levels
+    monkeypatch.setattr(_continuation, "_MANY", 0)
+    monkeypatch.setattr(_continuation, "_join_levels", lambda *args: joined.append(args) or join_levels(*args))
     assert err(y, scores, qid=qid, k=k, per_query=True).tolist() == near(row_by_row.tolist())
     assert len(joined) == 4  # only the first block of a query is worth it: nobody comes to the second
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._validation import check_features, check_weights, scale_weights, separate_qid
 from kernelrank._warnings import warn
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
-from kernelrank.estimators._ranker import SupportPredictor
-from kernelrank.estimators._training import print_record, shortcoming
+from kernelrank.estimators._ranker import SVMPredictor
+from kernelrank.estimators._svm_solver import convergence_message, make_report
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.losses import OrdinalHinge, Risk
 from kernelrank.solvers import Bundle, LinearOracle
@@ -21,7 +21,7 @@ from kernelrank.solvers import Bundle, LinearOracle
 Vector = NDArray[np.float64]
 
 
-class OrdinalSVM(ThresholdClassifier, SupportPredictor):
+class OrdinalSVM(ThresholdClassifier, SVMPredictor):
     r"""Support vector ordinal regression: ordered classes by thresholds on one score, with a certificate.
 
     With r classes, m rows, and :math:`f(x) = w \cdot x` or a function of a kernel, it minimises
@@ -162,13 +162,13 @@ class OrdinalSVM(ThresholdClassifier, SupportPredictor):
         loss = OrdinalHinge(codes[weighty], None if weights is None else weights[weighty])
         representation = self._represent(X)
         oracle = LinearOracle(representation.products, _OfSomeRows(loss, weighty))
-        report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
+        report = make_report(self.verbose)
         result = Bundle(oracle).minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         solution = representation.attributes(X, result.w)
         self._store(result, noted, solution, classes_=classes, history_=result.history)
         self.thresholds_ = loss.thresholds(self._evaluate(X)[weighty])
         if not result.converged:
-            warn(shortcoming("hinge", self.tol, result), ConvergenceWarning)
+            warn(convergence_message("hinge", self.tol, result), ConvergenceWarning)
         return self
 
     def decision_function(self, X: Any) -> Vector:

@@ -12,7 +12,7 @@ from kernelrank.estimators._alphas import AlphaGrid
 from kernelrank.estimators._cv_tasks import CVTask
 from kernelrank.estimators._folds import locate, mean_scores
 from kernelrank.estimators._representation import Representation
-from kernelrank.estimators._training import LossName, make_solver, shortcoming
+from kernelrank.estimators._svm_solver import LossName, convergence_message, make_solver
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Kernel, Linear
 from kernelrank.losses import PairwiseHinge
@@ -118,7 +118,7 @@ class PathSearch:
         for alpha in alphas:
             result = solver.minimize(float(alpha), **self._stop)
             if not result.converged:
-                self.lapses.append((result.gap, shortcoming(self._model["loss"], self._stop["tol"], result)))
+                self.lapses.append((result.gap, convergence_message(self._model["loss"], self._stop["tol"], result)))
             self.n_fits += 1
             if self._progress is not None:
                 self._progress(self.n_fits, self._expected)

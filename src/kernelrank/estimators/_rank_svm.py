@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
-from kernelrank.estimators._ranker import SupportRanker
-from kernelrank.estimators._training import make_solver, print_record, shortcoming
+from kernelrank.estimators._ranker import SVMRanker
+from kernelrank.estimators._svm_solver import convergence_message, make_report, make_solver
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
 
 
-class RankSVM(SupportRanker):
+class RankSVM(SVMRanker):
     r"""Ranking support vector machine, linear or with a kernel, with a certificate of its accuracy.
 
     Minimises the average pairwise loss and a squared norm,
@@ -255,7 +255,7 @@ class RankSVM(SupportRanker):
             positive=self.positive,
             start=self._last_solution(X.shape[1]) if representation.kernel is None else None,
         )
-        report = self.verbose if callable(self.verbose) else print_record if self.verbose else None
+        report = make_report(self.verbose)
         result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         self._store(
             result,
@@ -266,7 +266,7 @@ class RankSVM(SupportRanker):
             **attributes,
         )
         if not result.converged:
-            warn(shortcoming(self.loss, self.tol, result), ConvergenceWarning)
+            warn(convergence_message(self.loss, self.tol, result), ConvergenceWarning)
         return self
 
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:

@@ -17,7 +17,7 @@ from kernelrank.estimators._cv_tasks import CVTask, PreferenceTask, UtilityTask
 from kernelrank.estimators._folds import make_folds, make_pair_folds
 from kernelrank.estimators._parameters import require_linear_if_positive, resolve_scorer
 from kernelrank.estimators._path_search import Candidate, PathSearch
-from kernelrank.estimators._ranker import SupportRanker
+from kernelrank.estimators._ranker import SVMRanker
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.kernels import Linear
 from kernelrank.kernels._choice import check_kernels
@@ -27,7 +27,7 @@ from kernelrank.pairs import PreferencePairs
 Vector = NDArray[np.float64]
 
 
-class RankSVMCV(SupportRanker):
+class RankSVMCV(SVMRanker):
     r"""Ranking SVM with built-in cross-validation of ``alpha``, and of the kernel.
 
     Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Solutions share what

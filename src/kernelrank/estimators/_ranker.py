@@ -98,7 +98,7 @@ class Predictor(HasKernel):
         return tags
 
 
-class SupportPredictor(Predictor):
+class SVMPredictor(Predictor):
     """Prediction with ``coef_``, or with a kernel and a basis; a subclass provides ``fit``."""
 
     kernel: Any
@@ -215,8 +215,8 @@ class Ranker(Predictor):
         return float(np.mean([concordance_index(t, s, **options) for t, s in columns]))
 
 
-class SupportRanker(SupportPredictor, Ranker):
-    """A ranker of that kind."""
+class SVMRanker(SVMPredictor, Ranker):
+    """Ranker with ``coef_``, or with a kernel and a basis."""
 
 
 def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> NDArray[np.float64]:

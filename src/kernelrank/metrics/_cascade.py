@@ -16,8 +16,8 @@ from kernelrank.metrics._blocks import (
     check_rows,
     sort_rows,
 )
+from kernelrank.metrics._continuation import after_one, continuation_probabilities
 from kernelrank.metrics._gain import LARGEST_GRADE, exponential_gains
-from kernelrank.metrics._passing import after_one, passing_probabilities
 from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, summarise
 from kernelrank.metrics._relevance import sort_relevant
 
@@ -194,7 +194,7 @@ def _set_worth_of_ties(worth: Floats, blocks: Blocks, stops: Floats, reached: Fl
     if k is not None:
         depths = np.minimum(depths, k - above[chosen])
     firsts = np.cumsum(counts) - counts
-    passed = passing_probabilities(1.0 - stops[stops > 0], firsts[chosen], counts[chosen], sizes[chosen], depths)
+    passed = continuation_probabilities(1.0 - stops[stops > 0], firsts[chosen], counts[chosen], sizes[chosen], depths)
     starts = np.cumsum(depths) - depths
     positions = np.repeat(above[chosen] - starts, depths) + np.arange(len(passed))
     stopped = after_one(passed, starts) - passed

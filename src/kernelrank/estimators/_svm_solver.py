@@ -1,4 +1,4 @@
-"""What the estimators of the RankSVM family share: from pairs and features to a solver, and what it says."""
+"""Solvers for the estimators of the RankSVM family, their progress, and the message if they do not converge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LossName = Literal["hinge", "squared_hinge"]
 
 
 class Solver(Protocol):
-    """Minimises the average loss plus ``alpha * ||w||^2`` for one alpha after the other."""
+    """Solver that minimises the average loss plus ``alpha * ||w||^2``, for one alpha after the other."""
 
     def minimize(self, alpha: float, *, tol: float, max_iter: int, report: Callable[[Any], None] | None) -> Result:
         """Minimise."""
@@ -31,15 +31,15 @@ def make_solver(
     positive: bool = False,
     start: NDArray[np.float64] | None = None,
 ) -> Solver:
-    """Compose pairs, loss and products with X into the solver that suits the loss."""
+    """Return the solver that suits the loss, composed of pairs, loss and products with X."""
     if loss == "hinge":
         return Bundle(LinearOracle(products, PairwiseHinge(pairs, query_weighting)), positive=positive, start=start)
     smooth = SmoothLinearOracle(products, PairwiseSquaredHinge(pairs, query_weighting))
     return Newton(smooth, positive=positive, start=start)
 
 
-def shortcoming(loss: LossName, tol: float, result: Result) -> str:
-    """Say what a result that has not converged has reached."""
+def convergence_message(loss: LossName, tol: float, result: Result) -> str:
+    """Return the message of a warning about a result that has not converged."""
     if result.exhausted:
         return (
             f"Not converged, and float64 can do no more: tol={tol:.3g} asks for a gap of {result.goal:.3g}, and the"
@@ -54,8 +54,15 @@ def shortcoming(loss: LossName, tol: float, result: Result) -> str:
     )
 
 
-def print_record(record: Any) -> None:
-    """Show one iteration in one line."""
+def make_report(verbose: int | Callable[[Any], None]) -> Callable[[Any], None] | None:
+    """Return the function to call after each iteration: the user's, one that prints, or none."""
+    if callable(verbose):
+        return verbose
+    return _print_iteration if verbose else None
+
+
+def _print_iteration(record: Any) -> None:
+    """Print one line about an iteration."""
     gap = record["upper_bound"] - record["lower_bound"]
     print(
         f"objective {record['upper_bound']:.6f}  lower bound {record['lower_bound']:.6f}"

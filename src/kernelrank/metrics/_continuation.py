@@ -1,8 +1,8 @@
-"""How likely a reader passes the first rows of a block whose order is random.
+"""Probability that a reader continues past the first rows of a block of ties, whose order is random.
 
-A row is passed with probability a = 1 - R. With E_j the mean of the product of a over all choices of j of the t rows
-of a block, the reader passes the first j of them with probability E_j. All sums here are means of
-positive numbers, which keep their digits.
+A reader of the cascade model stops at a row with probability R, and continues with probability a = 1 - R. Let E_j be
+the mean of the product of a over all choices of j of the t rows of a block: the reader continues past the first j of
+them with probability E_j. All sums here are means of positive numbers, so that no digits cancel.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from kernelrank.metrics._blocks import Floats, Ints
 _MANY = 1000  # rows that are worth sorting by their values
 
 
-def passing_probabilities(passes: Floats, firsts: Ints, counts: Ints, sizes: Ints, depths: Ints) -> Floats:
-    """Return E_1, E_2, ... of each block down to its depth, block after block.
+def continuation_probabilities(continues: Floats, firsts: Ints, counts: Ints, sizes: Ints, depths: Ints) -> Floats:
+    """Return E_1, E_2, ... of each block down to its depth, one block after the other.
 
     Parameters
     ----------
-    passes : ndarray
-        a of all rows that a reader may stop at; those of a block begin at its element of `firsts`.
+    continues : ndarray
+        Probability a of every row that a reader may stop at; those of a block begin at its element of `firsts`.
     firsts, counts, sizes, depths : ndarray of shape (n_blocks,)
-        For each block its first element of `passes`, how many it has, its rows, and how many E_j to find.
-        Rows without an element have a = 1.
+        For each block: its first element of `continues`, how many it has, its number of rows, and how many E_j to
+        compute. Rows without an element have a = 1.
     """
     passed = np.empty(depths.sum())
     starts = np.cumsum(depths) - depths
     by_row = np.ones(len(counts), dtype=bool)
     for block in np.flatnonzero(counts > _MANY):
         start, depth, first, count = (int(values[block]) for values in (starts, depths, firsts, counts))
-        levels, repeats = np.unique(passes[first : first + count], return_counts=True)
+        levels, repeats = np.unique(continues[first : first + count], return_counts=True)
         if len(levels) * depth < count:  # fewer steps
             passed[start : start + depth] = _join_levels(levels, repeats, int(sizes[block]) - count, depth)
             by_row[block] = False
@@ -38,18 +38,19 @@ def passing_probabilities(passes: Floats, firsts: Ints, counts: Ints, sizes: Int
     chosen = chosen[np.argsort(-counts[chosen], kind="stable")]
     lengths = depths[chosen]
     goals = np.repeat(starts[chosen] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    passed[goals] = _join_rows(passes, firsts[chosen], counts[chosen], sizes[chosen], lengths)
+    passed[goals] = _join_rows(continues, firsts[chosen], counts[chosen], sizes[chosen], lengths)
     return passed
 
 
-def _join_rows(passes: Floats, firsts: Ints, counts: Ints, sizes: Ints, depths: Ints) -> Floats:
-    """Let the rows of all blocks join one by one.
+def _join_rows(continues: Floats, firsts: Ints, counts: Ints, sizes: Ints, depths: Ints) -> Floats:
+    """Compute E_j of all blocks by adding their rows one at a time.
 
-    The t-th is among the first j with probability j / t, so
+    The t-th row is among the first j with probability j / t, so
 
         E_j(t) = ((t - j) E_j(t - 1) + j a_t E_{j-1}(t - 1)) / t.
 
-    Rows with a = 1 come first and take no step, E_j = 1. `counts` must fall: blocks that still grow are in front.
+    Rows with a = 1 come first and take no step: E_j = 1. `counts` must not increase, so that the blocks that still
+    grow come first.
     """
     ends = np.cumsum(depths)
     starts = ends - depths
@@ -61,7 +62,7 @@ def _join_rows(passes: Floats, firsts: Ints, counts: Ints, sizes: Ints, depths: 
         growing = np.searchsorted(-counts, -step)
         here = slice(ends[growing - 1])
         inside = after_one(passed[here], starts[:growing])
-        inside *= np.repeat(passes[firsts[:growing] + step], depths[:growing])
+        inside *= np.repeat(continues[firsts[:growing] + step], depths[:growing])
         inside *= j[here]
         t[here] += 1.0
         rest[here] += 1.0
@@ -72,9 +73,9 @@ def _join_rows(passes: Floats, firsts: Ints, counts: Ints, sizes: Ints, depths: 
 
 
 def _join_levels(levels: Floats, repeats: Ints, n_ones: int, depth: int) -> Floats:
-    """Let all rows of a block with the same a join at once, after those with a = 1.
+    """Compute E_j of one block by adding all rows with the same a at once, after those with a = 1.
 
-    Of the first j of t rows, n of which join, i are new with the hypergeometric probability h_j(i); so
+    When n of t rows are added, i of the first j are new with the hypergeometric probability h_j(i), so
 
         E_j(t) = sum_i h_j(i) a^i E_{j-i}(t - n),  h_{j+1}(i) (t - j) = h_j(i) (t - n - j + i) + h_j(i-1) (n - i + 1).
     """
@@ -96,7 +97,7 @@ def _join_levels(levels: Floats, repeats: Ints, n_ones: int, depth: int) -> Floa
 
 
 def after_one(values: Floats, starts: Ints) -> Floats:
-    """Shift every segment by one, and put 1 at its start."""
+    """Shift every segment by one element, and set its first element to 1."""
     shifted = np.empty_like(values)
     shifted[1:] = values[:-1]
     shifted[starts] = 1.0
