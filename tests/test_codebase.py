@@ -1,5 +1,6 @@
 """The house is in order: layers, public names, versions."""
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -50,3 +51,16 @@ def test_estimators_do_not_reach_into_the_core():
         if re.search(r"import _core|from kernelrank\._core", path.read_text())
     }
     assert callers == {"io", "kernels", "pairs", "solvers", "_dense.py"}
+
+
+def test_nothing_private_of_scikit_learn_is_imported():
+    root, found = Path(__file__).parents[1], []
+    for folder in ("src", "tests", "benchmarks", "experiments", "examples"):
+        for path in (root / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+                    parts = [f"{module}.{each.name}".strip(".").split(".") for each in node.names]
+                    if any(names[0] == "sklearn" and any(n.startswith("_") for n in names) for names in parts):
+                        found.append(f"{path.relative_to(root)}:{node.lineno}")
+    assert not found

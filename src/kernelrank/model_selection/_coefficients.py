@@ -9,13 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from kernelrank._rules import ESTIMATOR, N_JOBS, RANDOM_STATE
 from kernelrank._validation import check_vector, count_rows, encode_queries, separate_qid
 from kernelrank.estimators._folds import make_folds
 from kernelrank.metrics._influence import check_confidence
 from kernelrank.model_selection._parallel import run
+from kernelrank.model_selection._subsets import take_params, take_rows
 
 Vector = NDArray[np.float64]
 
@@ -128,8 +128,7 @@ def coef_intervals(
 
 def _fit_coef(estimator: Any, X: Any, y: Any, params: dict[str, Any], rows: NDArray[np.intp]) -> Vector:
     model = clone(estimator)
-    some = {name: _safe_indexing(values, rows) for name, values in params.items()}
-    model.fit(_safe_indexing(X, rows), _safe_indexing(y, rows), **some)
+    model.fit(take_rows(X, rows), take_rows(y, rows), **take_params(params, rows))
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     coef = np.asarray(getattr(last, "coef_", np.nan), dtype=np.float64)
     if coef.ndim != 1:

@@ -9,12 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import _safe_split
 
 from kernelrank._arrays import to_host
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
 from kernelrank.model_selection._parallel import run
+from kernelrank.model_selection._subsets import take_features, take_params
 from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
@@ -141,9 +140,8 @@ def _fit_and_predict(estimator: Any, X: Any, y: NDArray[Any], params: dict[str, 
         return None
     rest = np.delete(np.arange(len(y)), fold)
     model = clone(estimator)
-    rows, targets = _safe_split(model, X, y, rest)  # of a kernel matrix, rows and columns
-    model.fit(rows, targets, **{name: _safe_indexing(values, rest) for name, values in params.items()})
-    return scores_of(model, _safe_split(model, X, None, fold, rest)[0])
+    model.fit(take_features(model, X, rest), y[rest], **take_params(params, rest))
+    return scores_of(model, take_features(model, X, fold, rest))
 
 
 def _can_learn(y: NDArray[Any], fold: Rows) -> bool:

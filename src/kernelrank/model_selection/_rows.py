@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import is_classifier
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank._arrays import to_host
@@ -22,6 +20,7 @@ from kernelrank._rules import ESTIMATOR, FLAG, show
 from kernelrank._validation import as_array, check_vector, count_rows, encode_queries, separate_qid
 from kernelrank._warnings import warn
 from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
+from kernelrank.model_selection._subsets import take_features, take_params
 from kernelrank.pairs import members
 
 Codes = NDArray[np.int32]
@@ -71,13 +70,12 @@ class Sample:
 
     def take(self, estimator: Any, rows: Rows) -> Sample:
         """Return some of the rows."""
-        X, y = _safe_split(estimator, self.X, self.y, rows)
         queries, groups, units = (
             None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.int32)
             for codes in (self.queries, self.groups, self.units)
         )
-        params = {name: _safe_indexing(values, rows) for name, values in self.params.items()}
-        return Sample(X, y, self.utilities[rows], queries, groups, units, params)
+        X, params = take_features(estimator, self.X, rows), take_params(self.params, rows)
+        return Sample(X, self.y[rows], self.utilities[rows], queries, groups, units, params)
 
     def comparable(self, rows: Rows, columns: Rows | slice, every: bool = False) -> NDArray[np.bool_]:
         """Tell which rows are compared with which; `every` means with equal utilities as well."""

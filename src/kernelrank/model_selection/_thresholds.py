@@ -8,8 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +21,7 @@ from kernelrank.estimators._folds import make_folds
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection._held_out import hold_out, scores_of
 from kernelrank.model_selection._rows import fit_argument, rows_that_stay_together, stratified_folds
+from kernelrank.model_selection._subsets import take_features, take_params
 from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
@@ -211,9 +211,9 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         model = clone(estimator).fit(X, codes.astype(np.float64), **metadata)
         if not weighty.all():  # the others are as if they were not there, in folds as well
             kept = np.flatnonzero(weighty)
-            X, codes = _safe_split(estimator, X, codes, kept)  # of a kernel matrix, rows and columns
+            X, codes = take_features(estimator, X, kept), codes[kept]
             together = None if together is None else together[kept]
-            metadata = {name: _safe_indexing(values, kept) for name, values in metadata.items()}
+            metadata = take_params(metadata, kept)
             weights = None if weights is None else weights[kept]
         if isinstance(self.cv, str):
             scores, rows = self._own_scores(model, n_rows)[weighty], np.arange(len(codes))
