@@ -74,7 +74,7 @@ def run(task: Run) -> None:
         model.fit(graphs[trained], corpus.y, fscoreclassifier__groups=corpus.document)
         fitted = time.process_time()
         found[trained] = {
-            name: judge(other.y, model.decision_function(graphs[name]), model[-1].threshold_)
+            name: judge(other.y, model.score_samples(graphs[name]), model[-1].threshold_)
             for name, other in task.corpora.items()
             if name != trained
         }

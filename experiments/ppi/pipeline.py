@@ -28,7 +28,7 @@ def run(task: Run) -> None:
             model = make_classifier(len(train))
             model.fit(graphs[train], corpus.y[train], fscoreclassifier__groups=corpus.document[train])
             seconds = time.process_time() - began
-            scores = model.decision_function(graphs[test])
+            scores = model.score_samples(graphs[test])
             _, _, f, area = judge_fold(scores, corpus.y[test], model[-1].threshold_)
             chosen = exact.at(exact.inner_f.argmax(axis=0))
             ours = [area, f, model[-1].f_score_]

@@ -426,7 +426,7 @@ class TestClassifiers:
         train.save()
         model.fit(train.X, np.array(["a", "b", "c", "d"])[train.y])
         save_model(model, tmp_path / "m")
-        scores = model.decision_function(train.X)
+        scores = model.score_samples(train.X)
         found = shell("predict", train.path, "-m", tmp_path / "m", "--json").json["scores"]
         np.testing.assert_allclose(found, scores, rtol=1e-9, atol=1e-12)
         found = shell("evaluate", train.path, "-m", tmp_path / "m", "--metric", "concordance", "--json").json

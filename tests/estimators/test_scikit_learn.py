@@ -18,14 +18,9 @@ ROWS_JOIN_BY_A_REFIT = {
 }
 
 
-# A threshold of its own for the scores that any model gives.
-THRESHOLD_IS_NOT_ZERO = {
-    **dict.fromkeys(
-        ("check_classifiers_train", "check_classifiers_classes"),
-        "decision_function is the estimator's, to be compared with threshold_ and not with 0",
-    ),
-    **dict.fromkeys(WITHIN_THE_GAP, "a row that is repeated can be in several folds, one with a weight cannot"),
-}
+IN_SEVERAL_FOLDS = dict.fromkeys(
+    WITHIN_THE_GAP, "a row that is repeated can be in several folds, one with a weight cannot"
+)
 ANOTHER_DRAW = dict.fromkeys(WITHIN_THE_GAP, "which rows are drawn for the basis depends on their number")
 
 
@@ -33,7 +28,7 @@ def expected_failures(estimator):
     if isinstance(estimator, RankSVMCV) and estimator.loss == "hinge":
         return WITHIN_THE_GAP
     if isinstance(estimator, FScoreClassifier):
-        return THRESHOLD_IS_NOT_ZERO
+        return IN_SEVERAL_FOLDS
     counts = isinstance(estimator, RankRLS) and (estimator.ties == "drop" or estimator.cost == "unit")
     if getattr(estimator, "n_basis", None) is not None:
         return ANOTHER_DRAW

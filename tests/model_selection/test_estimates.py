@@ -620,7 +620,7 @@ def test_bad_calls(classes):
         (lambda: estimate_auc(Ridge(), X, ["a", None] * 8), "one kind"),
         (
             lambda: estimate_concordance(GaussianNB(), X, np.arange(16) % 3, strategy="averaged", cv=2),
-            "one score a row",
+            "one score per row",
         ),
         (lambda: estimate_auc(RankRLS(), X, y, strategy="averaged", cv=[([0, 1], [2, 3])]), "all others"),
     ]:

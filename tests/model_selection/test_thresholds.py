@@ -83,7 +83,7 @@ def test_the_definition(rng, estimator):
     assert model.threshold_ == pytest.approx(threshold_at_rate(scores, 0.4), rel=1e-8)
 
     alone = clone(estimator).fit(X, y.astype(float))
-    np.testing.assert_array_equal(model.decision_function(X), scores_of(alone, X))
+    np.testing.assert_array_equal(model.score_samples(X), scores_of(alone, X))
     np.testing.assert_array_equal(model.predict(X), scores_of(alone, X) > model.threshold_)
     np.testing.assert_array_equal(model.predict_category(X), model.predict(X))
     assert model.score(X, y) == (model.predict(X) == y).mean()
@@ -106,7 +106,7 @@ def test_what_it_is_for(estimator):
         X, y = few_positives(np.random.default_rng(seed), 2000)
         X, new, y, truth = X[:300], X[300:], y[:300], y[300:]
         model = FScoreClassifier(estimator).fit(X, y)
-        scores = model.decision_function(new)
+        scores = model.score_samples(new)
         learnt, best = f_score(truth, scores, model.threshold_), best_f_score(truth, scores).f_score
         assert learnt <= best < learnt + 0.1
         gains.append(learnt - f_score(truth, scores, 0.0))
@@ -118,7 +118,7 @@ def test_scores_on_another_level(rng):
     X, y = few_positives(rng, 2000)
     new, truth = X[300:] + [-2.0, 2.0, 0.0, 0.0], y[300:]
     model = FScoreClassifier(RankRLS()).fit(X[:300], y[:300])
-    scores = model.decision_function(new)
+    scores = model.score_samples(new)
     expected = threshold_at_rate(scores, truth.mean())
     assert f_score(truth, scores, model.threshold_) < 0.3 < 0.55 < f_score(truth, scores, expected)
     assert f_score(truth, scores, expected) > best_f_score(truth, scores).f_score - 0.1
@@ -130,6 +130,10 @@ def test_calling_all_rows_positive_may_be_best():
     model = FScoreClassifier(RankRLS(1e6), beta=10).fit(X, y)  # noise only
     assert model.threshold_ == -np.inf
     assert model.predict(X).all()
+    decisions, scores = model.decision_function(X), model.score_samples(X)
+    assert (decisions > 0).all()
+    assert np.isfinite(decisions).all()
+    np.testing.assert_array_equal(np.argsort(decisions, kind="stable"), np.argsort(scores, kind="stable"))
 
 
 def test_scikit_learns_tuned_threshold(rng):
@@ -151,7 +155,8 @@ def test_scikit_learns_tuned_threshold(rng):
     best = results["thresholds"][results["scores"] > theirs.best_score_ - 1e-12]
     assert model.threshold_ == pytest.approx(best[-1], rel=1e-12)
     assert theirs.best_threshold_ == best[0]
-    between = (model.decision_function(X) > best[0]) & (model.decision_function(X) <= best[-1] * (1 - 1e-12))
+    scores = model.score_samples(X)
+    between = (scores > best[0]) & (scores <= best[-1] * (1 - 1e-12))
     np.testing.assert_array_equal(model.predict(X)[~between], theirs.predict(X)[~between])
 
 
@@ -289,7 +294,7 @@ def test_weights(rng, estimator, threshold):
     assert model.threshold_ == pytest.approx(expected, rel=1e-8)
     assert model.f_score_ == pytest.approx(f_score(y[rows], scores, model.threshold_, sample_weight=weights[rows]))
     alone = clone(estimator).fit(X, y.astype(float), sample_weight=weights)
-    np.testing.assert_allclose(model.decision_function(X), scores_of(alone, X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(model.score_samples(X), scores_of(alone, X), rtol=1e-6, atol=1e-7)
 
 
 def test_rows_without_weight_have_no_part(rng):
@@ -416,7 +421,7 @@ def test_errors_name_the_matter(rng):
         FScoreClassifier().fit(X, None)
     with pytest.raises(ValueError, match="y has 59 elements, but X has 60 rows"):
         FScoreClassifier().fit(X, y[:-1])
-    with pytest.raises(ValueError, match="one score a row"):
+    with pytest.raises(ValueError, match="one score per row"):
         FScoreClassifier(TwoColumns()).fit(X, y)
     for parameters in (
         {"threshold": "best"},

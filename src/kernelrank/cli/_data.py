@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelrank._row_scores import score_method
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import COMPRESSED, open_for_reading
@@ -163,7 +164,7 @@ def read_model(path: str, widest: int = 0) -> Any:
 
 def score_rows(model: Any, X: Any) -> NDArray[np.float64]:
     """Score rows of a file; a model that compares them with dense rows gets dense rows, some at a time."""
-    score = getattr(model, "decision_function", model.predict)  # a classifier predicts categories
+    score = score_method(model)
     ranker = getattr(model, "ranker_", model)
     compares_dense = hasattr(ranker, "dual_coef_") and not sp.issparse(getattr(ranker, "basis_", None))
     if not (compares_dense and sp.issparse(X)):

@@ -97,7 +97,7 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
     (:class:`kernelrank.losses.OrdinalHinge`): so the solver is that of :class:`RankSVM`, with its certificate. An
     iteration takes O(m s + m log m + m r) time, for s non-zero features a row.
 
-    ``score`` is accuracy, as for every classifier of scikit-learn; for the order of ``decision_function`` there is
+    ``score`` is accuracy, as for every classifier of scikit-learn; for the order of ``score_samples`` there is
     :func:`kernelrank.metrics.concordance_index`.
 
     References
@@ -171,8 +171,8 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
             warn(convergence_message("hinge", self.tol, result), ConvergenceWarning)
         return self
 
-    def decision_function(self, X: Any) -> Vector:
-        """Score every row of X: the higher, the higher its class.
+    def score_samples(self, X: Any) -> Vector:
+        """Score every row of X: the higher the score, the higher its class.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            To be compared with `thresholds_`, also where there are two classes.
+            f(x), to be compared with `thresholds_`.
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)

@@ -10,6 +10,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._row_scores import score_rows
 from kernelrank._rules import check_parameters
 from kernelrank._validation import check_weights, count_rows
 from kernelrank.estimators._categories import WrappingClassifier, encode_classes, fewest_errors
@@ -102,13 +103,13 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         given = {"qid": qid, "sample_weight": weights}
         ranker = RankSVM() if self.ranker is None else clone(self.ranker)
         ranker.fit(X, codes, **{key: value for key, value in given.items() if value is not None})
-        scores = _scores(ranker, X)
+        scores = score_rows(ranker, X, "ranker")
         thresholds = fewest_errors(codes[weighty], scores[weighty], None if weights is None else weights[weighty])
         self.ranker_, self.classes_, self.thresholds_ = ranker, classes, thresholds
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score every row of X by the ranker.
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Score every row of X with the ranker.
 
         Parameters
         ----------
@@ -117,9 +118,10 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         Returns
         -------
         scores : ndarray of shape (n_samples,)
+            To be compared with `thresholds_`: the higher, the higher the category.
         """
         check_is_fitted(self)
-        return _scores(self.ranker_, X)
+        return score_rows(self.ranker_, X, "ranker")
 
     @property
     def _wrapped(self) -> Any:
@@ -129,11 +131,3 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(RankSVM() if self.ranker is None else self.ranker).input_tags
         return tags
-
-
-def _scores(ranker: Any, X: Any) -> NDArray[np.float64]:
-    scores = ranker.decision_function(X) if hasattr(ranker, "decision_function") else ranker.predict(X)
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 1:
-        raise ValueError(f"ranker must return one score a row, got an array of shape {scores.shape}.")
-    return scores

@@ -8,6 +8,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from kernelrank._row_scores import score_method
 from kernelrank._rules import CALLABLE, FLAG, NONE, TEXT
 from kernelrank._validation import separate_qid, warn_of_missing_queries
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, Metric, check_options, parse_metric
@@ -31,8 +32,9 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
     Returns
     -------
     RankingScorer
-        To be called as ``scorer(estimator, X, y, qid=qid)``. It evaluates `decision_function`, or `predict` if there is
-        none.
+        To be called as ``scorer(estimator, X, y, qid=qid)``. It evaluates what `decision_function`
+        returns, or `predict` if there is none. Of a classifier with ``score_samples``, such as
+        :class:`~kernelrank.OrdinalSVM`, it evaluates these scores.
 
     Notes
     -----
@@ -110,8 +112,7 @@ class RankingScorer:
         _, qid = separate_qid(X, qid)  # the estimator gets X as it was fitted to it
         if qid is None:
             warn_of_missing_queries(estimator)
-        response = estimator.decision_function if hasattr(estimator, "decision_function") else estimator.predict
-        return self.evaluate(y, response(X), qid=qid, sample_weight=sample_weight)
+        return self.evaluate(y, score_method(estimator)(X), qid=qid, sample_weight=sample_weight)
 
     def evaluate(
         self,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kernelrank._arrays import to_host
+from kernelrank._row_scores import check_scores, score_rows
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
 from kernelrank.model_selection._parallel import run
 from kernelrank.model_selection._subsets import take_features, take_params
@@ -119,20 +120,11 @@ def has_closed_forms(estimator: Any) -> bool:
 
 
 def scores_of(model: Any, X: Any) -> Array:
-    """Return one score a row: of the decision function, the probability of the second class, or the prediction."""
-    if hasattr(model, "decision_function"):
-        scores = model.decision_function(X)
-    elif hasattr(model, "predict_proba"):
-        scores = model.predict_proba(X)
-        scores = scores[:, 1] if np.ndim(scores) == 2 and np.shape(scores)[1] == 2 else scores
-    else:
-        scores = model.predict(X)
-    scores = np.asarray(to_host(scores), dtype=np.float64)
-    if scores.ndim != 1:
-        raise ValueError(f"The estimator must give one score a row, got an array of shape {scores.shape}.")
-    if not np.isfinite(scores).all():
-        raise ValueError("The estimator gives scores that are NaN or infinite.")
-    return scores
+    """Return one score per row; of a classifier with probabilities only, that of the second of two classes."""
+    if hasattr(model, "predict_proba") and not hasattr(model, "decision_function"):
+        scores = np.asarray(to_host(model.predict_proba(X)), dtype=np.float64)
+        return check_scores(scores[:, 1] if scores.ndim == 2 and scores.shape[1] == 2 else scores, "The estimator")
+    return score_rows(model, X)
 
 
 def _fit_and_predict(estimator: Any, X: Any, y: NDArray[Any], params: dict[str, Any], fold: Rows) -> Array | None:

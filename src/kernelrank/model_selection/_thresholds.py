@@ -90,7 +90,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
     estimators, and all of one ranking with `sample_weight`, are fitted once a fold. The threshold takes O(m log m).
 
     ``score`` is accuracy, as for every classifier of scikit-learn, which relies on it. The F-score of new rows is
-    ``f_score(y, model.decision_function(X), model.threshold_)``; in searches, ``scoring="f1"``.
+    ``f_score(y, model.score_samples(X), model.threshold_)``; in searches, ``scoring="f1"``.
 
     A threshold helps as far as new rows are like the training rows. If the share of positive rows is another one, or
     scores are on another level, it can be far off while the order of the rows is still right [1]_: then a threshold
@@ -115,7 +115,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
     >>> X, digit = load_digits(return_X_y=True)
     >>> y = digit == 8
     >>> model = FScoreClassifier(RankRLS(alpha=10)).fit(X[:900], y[:900])
-    >>> new, scores = y[900:], model.decision_function(X[900:])
+    >>> new, scores = y[900:], model.score_samples(X[900:])
     >>> print(f"{f_score(new, scores, 0.5):.2f} {f_score(new, scores, model.threshold_):.2f}")
     0.60 0.75
     >>> print(f"{best_f_score(new, scores).f_score:.2f}")
@@ -284,8 +284,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         threshold = threshold_at_rate(scores, float(rate), sample_weight=weights)
         return threshold, f_score(codes, scores, threshold, beta=self.beta, sample_weight=weights)
 
-    def decision_function(self, X: Any) -> Array:
-        """Score every row of X by the estimator.
+    def score_samples(self, X: Any) -> Array:
+        """Score every row of X with the estimator.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            A row is positive if its own exceeds `threshold_`.
+            A row is positive if its score exceeds `threshold_`.
         """
         check_is_fitted(self)
         return scores_of(self.estimator_, separate_qid(X, None)[0])
@@ -310,6 +310,6 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class, tags.classifier_tags.poor_score = False, False
         tags.input_tags = get_tags(RankRLS() if self.estimator is None else self.estimator).input_tags
         return tags
