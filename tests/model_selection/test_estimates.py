@@ -403,8 +403,8 @@ def test_inner_pairs_become_folds_where_there_are_many(classes, monkeypatch):
         return set(fitted)
 
     assert inner_folds() == {None}
-    monkeypatch.setattr("kernelrank.model_selection._choices._ROWS_IN_INNER_PAIRS", 15)
-    monkeypatch.setattr("kernelrank.model_selection._choices._INNER_FOLDS", 2)
+    monkeypatch.setattr("kernelrank.model_selection._tuning._ROWS_IN_INNER_PAIRS", 15)
+    monkeypatch.setattr("kernelrank.model_selection._tuning._INNER_FOLDS", 2)
     assert inner_folds() == {2}
     assert inner_folds(cv="leave-pair-out") == {"leave-pair-out"}
 

@@ -1,13 +1,12 @@
 """How well a model will do on new rows, and whether that can be chance."""
 
-from kernelrank.model_selection._certainty import Estimate
 from kernelrank.model_selection._coefficients import CoefIntervals, coef_intervals
 from kernelrank.model_selection._compare import compare
-from kernelrank.model_selection._estimates import estimate_auc, estimate_concordance
+from kernelrank.model_selection._estimates import Estimate, estimate_auc, estimate_concordance
+from kernelrank.model_selection._f_score_classifier import FScoreClassifier
 from kernelrank.model_selection._permutation_test import PermutationTest, permutation_test
 from kernelrank.model_selection._permutations import permuted_outputs
 from kernelrank.model_selection._splitters import LeavePairOut, LeaveQueryOut
-from kernelrank.model_selection._thresholds import FScoreClassifier
 from kernelrank.model_selection._tournament import TournamentROC, tournament_roc
 
 __all__ = [

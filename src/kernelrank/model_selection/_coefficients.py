@@ -14,7 +14,7 @@ from kernelrank._rules import ESTIMATOR, N_JOBS, RANDOM_STATE
 from kernelrank._validation import check_vector, count_rows, encode_queries, separate_qid
 from kernelrank.estimators._folds import make_folds
 from kernelrank.metrics._influence import check_confidence
-from kernelrank.model_selection._parallel import run
+from kernelrank.model_selection._parallel import run_in_parallel
 from kernelrank.model_selection._subsets import take_params, take_rows
 
 Vector = NDArray[np.float64]
@@ -119,7 +119,7 @@ def coef_intervals(
     params = {} if qid is None else {"qid": qid}  # a column of X stays there: a pipeline may know what to do with it
     arguments = ((estimator, X.tocsr() if sp.issparse(X) else X, y, params, part) for part in parts)
     what = f"fits of {type(estimator).__name__}"
-    coef, *others = run(_fit_coef, arguments, len(parts), n_jobs=n_jobs, verbose=0, what=what)
+    coef, *others = run_in_parallel(_fit_coef, arguments, len(parts), n_jobs=n_jobs, verbose=0, what=what)
     found, n_folds = np.array(others), len(folds)
     error = np.sqrt((n_folds - 1) / n_folds * np.sum((found - found.mean(axis=0)) ** 2, axis=0))
     width = stats.t.ppf(0.5 + confidence / 2, n_folds - 1) * error

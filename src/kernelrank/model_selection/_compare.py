@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from kernelrank._rules import ESTIMATOR, show
 from kernelrank.metrics._comparison import Comparison, QuerySample, RowSample, compare_samples
 from kernelrank.metrics._influence import variance
-from kernelrank.model_selection._certainty import Certainty, Estimate, between, groups_of_queries, jackknife_units
-from kernelrank.model_selection._rows import Sample, check_sample
-from kernelrank.model_selection._strategies import Counted, Method, Strategy
+from kernelrank.model_selection._cross_validation import CrossValidation, PairCounts, Strategy
+from kernelrank.model_selection._estimates import Estimate, run_estimate
+from kernelrank.model_selection._intervals import IntervalOptions, combine_variances, groups_of_queries, jackknife_units
+from kernelrank.model_selection._sample import Sample, check_sample
 
 Array = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ class JackknifeSample:
         """Return the estimate and its variance."""
         m = len(self.rows.pairs)
         share, direct = self.rows.moments(values[:m])
-        return share, between(direct, variance(values[m:], strata=self.strata))
+        return share, combine_variances(direct, variance(values[m:], strata=self.strata))
 
     def pvalue(self, differences: Array, estimate: float, variance: float) -> float:
         """Test by the normal approximation, or by signs if there is no variance."""
@@ -140,12 +141,14 @@ def compare(
         for each in named.values()
     ]
     sample = samples[0]
-    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
-    folds, found = method.folds(sample), []  # the same for all
+    validation = CrossValidation.make(
+        sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose
+    )
+    folds, found = validation.folds(sample), []  # the same for all
     for each, mine in zip(named.values(), samples, strict=True):
-        found.append(Certainty(interval, confidence).estimate(method, each, mine, folds))
+        found.append(run_estimate(validation, IntervalOptions(interval, confidence), each, mine, folds))
     comparison = _compare_samples(tuple(named), found, sample, confidence)
-    comparison = replace(comparison, notes=_notes(method, tuple(named), [estimate for estimate, _ in found]))
+    comparison = replace(comparison, notes=_notes(validation, tuple(named), [estimate for estimate, _ in found]))
     if sample.queries is not None and groups is not None:
         return comparison  # of means of groups
     return replace(comparison, intervals=tuple(estimate.interval for estimate, _ in found))
@@ -153,7 +156,7 @@ def compare(
 
 def _compare_samples(
     names: tuple[Hashable, ...],
-    found: list[tuple[Estimate, Counted]],
+    found: list[tuple[Estimate, PairCounts]],
     sample: Sample,
     confidence: float,
 ) -> Comparison:
@@ -169,12 +172,12 @@ def _compare_samples(
     return compare_samples(names, means, QuerySample(len(means[0])), confidence)
 
 
-def _notes(method: Method, names: tuple[Hashable, ...], estimates: list[Estimate]) -> tuple[str, ...]:
+def _notes(validation: CrossValidation, names: tuple[Hashable, ...], estimates: list[Estimate]) -> tuple[str, ...]:
     n_fits = sum(each.n_fits for each in estimates)
     left_out = {
         f"Skipped: {what} ({name})." for name, each in zip(names, estimates, strict=True) for what in each.skipped
     }
-    return (f"Estimates: {method.strategy}, {n_fits:,} fits.", *sorted(left_out))
+    return (f"Estimates: {validation.strategy}, {n_fits:,} fits.", *sorted(left_out))
 
 
 def _means(values: Array | None, groups: NDArray[np.integer]) -> Array:

@@ -1,15 +1,136 @@
-"""What a model's concordance on new rows will be, from the rows there are."""
+"""Estimates of the concordance of a model on new rows, and the function that runs them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from kernelrank.model_selection._certainty import Certainty, Estimate
-from kernelrank.model_selection._rows import check_sample
-from kernelrank.model_selection._strategies import Method, Strategy
+from kernelrank._warnings import warn
+from kernelrank.exceptions import PooledEstimateWarning
+from kernelrank.metrics._influence import influences, variance
+from kernelrank.model_selection._cross_validation import CrossValidation, PairCounts, Strategy
+from kernelrank.model_selection._intervals import (
+    IntervalOptions,
+    combine_variances,
+    groups_of_queries,
+    jackknife_influence,
+    jackknife_units,
+)
+from kernelrank.model_selection._sample import (
+    Rows,
+    Sample,
+    check_sample,
+    held_out_together,
+    warn_of_identical_rows,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of the concordance on new rows; for two classes, of the area under the ROC curve.
+
+    Attributes
+    ----------
+    estimate : float
+    interval : tuple of float
+        Ends of its confidence interval.
+    confidence : float
+        Of the interval.
+    strategy : str
+        How it was made.
+    n_pairs : int
+        Pairs of rows that were compared.
+    n_fits : int
+        Models that were trained.
+    skipped : tuple of str
+        What was left out, and why.
+    std_error : float
+        Square root of the variance that the interval is made of.
+    influence : ndarray
+        How much the estimate moves with the weight of each row, models being given; with queries, of each that was
+        compared. Differences between estimates of the same rows have the differences of these.
+    jackknife : ndarray or None
+        How much it moves without each row or group, or block of these: the models, too.
+    values : ndarray or None
+        With queries, the concordance of each, NaN where there is nothing to compare; the estimate is their mean.
+    """
+
+    estimate: float
+    interval: tuple[float, float]
+    confidence: float
+    strategy: str
+    n_pairs: int
+    n_fits: int
+    skipped: tuple[str, ...]
+    std_error: float
+    influence: Array = field(repr=False)
+    jackknife: Array | None = field(default=None, repr=False)
+    values: Array | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        share = f"{100 * self.confidence:g}%"
+        return f"{self.estimate:.3f} ({share} interval {low:.3f} to {high:.3f}, {self.strategy})"
+
+
+def run_estimate(
+    validation: CrossValidation,
+    options: IntervalOptions,
+    estimator: Any,
+    sample: Sample,
+    folds: list[Rows] | None = None,
+) -> tuple[Estimate, PairCounts]:
+    """Estimate the concordance, and return the counts that the estimate is made of; folds may be given."""
+    options.check(validation, sample)
+    if validation.strategy == "pooled":
+        warn(
+            "Pooling compares scores of different models, and is pessimistic: the less there is to be learnt, and"
+            " the fewer rows there are, the more. Leave-pair-out is not.",
+            PooledEstimateWarning,
+        )
+    folds = validation.folds(sample) if folds is None else folds
+    warn_of_identical_rows(sample.X, held_out_together(folds, sample.groups, sample.n_rows))
+    prepared = validation.prepare(estimator, sample)
+    counted = validation.count(prepared, sample, folds)
+    value, influence, units, strata = _influence(counted, sample)
+    n_pairs = round(counted.pairs.sum() / 2 if counted.values is None else counted.pairs.sum())
+    n_fits = counted.n_fits + (not validation.nested)
+    spread, without = variance(influence, strata=strata, units=units), None
+    if options.wants_jackknife(validation, counted, sample):
+        without, more = jackknife_influence(validation, prepared, sample)
+        spread = combine_variances(spread, variance(without, strata=jackknife_units(sample)[1]))
+        n_fits += more
+    found = Estimate(
+        value,
+        options.ends(value, spread, counted, sample, units),
+        options.confidence,
+        validation.strategy,
+        n_pairs,
+        n_fits,
+        counted.skipped,
+        float(np.sqrt(spread)),
+        influence,
+        without,
+        counted.values,
+    )
+    return found, counted
+
+
+def _influence(
+    counted: PairCounts, sample: Sample
+) -> tuple[float, Array, NDArray[Any] | None, NDArray[np.intp] | None]:
+    """Return the estimate, the influence of each row or query, and their units and classes."""
+    if counted.values is None:
+        value, influence = influences(counted.wins, counted.pairs)
+        return value, influence, sample.units, sample.strata
+    known = ~np.isnan(counted.values)
+    value = float(counted.values[known].mean())
+    return value, (counted.values[known] - value) / known.sum(), groups_of_queries(sample)[known], None
 
 
 def estimate_concordance(
@@ -130,8 +251,10 @@ def estimate_concordance(
     (4922, 101)
     """
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=False)
-    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
-    return Certainty(interval, confidence).estimate(method, estimator, sample)[0]
+    validation = CrossValidation.make(
+        sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose
+    )
+    return run_estimate(validation, IntervalOptions(interval, confidence), estimator, sample)[0]
 
 
 def estimate_auc(
@@ -199,5 +322,7 @@ def estimate_auc(
     (611, 61)
     """
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=True)
-    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
-    return Certainty(interval, confidence).estimate(method, estimator, sample)[0]
+    validation = CrossValidation.make(
+        sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose
+    )
+    return run_estimate(validation, IntervalOptions(interval, confidence), estimator, sample)[0]

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from kernelrank._arrays import to_host
 from kernelrank._row_scores import check_scores, score_rows
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV
-from kernelrank.model_selection._parallel import run
+from kernelrank.model_selection._parallel import run_in_parallel
 from kernelrank.model_selection._subsets import take_features, take_params
 from kernelrank.solvers.least_squares import Predicted
 
@@ -94,7 +94,9 @@ class Refits:
         """Predict the rows of each fold."""
         arguments = ((*self._data, fold) for fold in folds)
         what = f"fits of {type(self._data[0]).__name__}"
-        for found in run(_fit_and_predict, arguments, n_folds, n_jobs=self._n_jobs, verbose=self._verbose, what=what):
+        for found in run_in_parallel(
+            _fit_and_predict, arguments, n_folds, n_jobs=self._n_jobs, verbose=self._verbose, what=what
+        ):
             self.n_fits += found is not None
             yield None if found is None else Predicted(found, _ROUNDING * np.abs(found))
 

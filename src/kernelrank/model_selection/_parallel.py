@@ -18,7 +18,7 @@ _TIMED = 3  # of the first fits, the fastest: what is done once, as imports, doe
 _SHORT = 2.0  # seconds: work that is done before its progress can be read
 
 
-def run(
+def run_in_parallel(
     function: Callable[..., Result],
     arguments: Iterable[tuple[Any, ...]],
     total: int,

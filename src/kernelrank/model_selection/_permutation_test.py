@@ -16,11 +16,11 @@ from kernelrank._validation import encode_queries
 from kernelrank._warnings import warn
 from kernelrank.exceptions import FewPermutationsWarning
 from kernelrank.metrics import concordance_index
+from kernelrank.model_selection._cross_validation import CrossValidation, PairCounts, Strategy
 from kernelrank.model_selection._held_out import has_closed_forms
-from kernelrank.model_selection._parallel import run
+from kernelrank.model_selection._parallel import run_in_parallel
 from kernelrank.model_selection._permutations import Exchanges
-from kernelrank.model_selection._rows import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
-from kernelrank.model_selection._strategies import Counted, Method, Strategy
+from kernelrank.model_selection._sample import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
 from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
@@ -150,7 +150,9 @@ def permutation_test(
     """
     COUNT("n_permutations", n_permutations)
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=None)
-    method = Method.make(sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose)
+    validation = CrossValidation.make(
+        sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose
+    )
     rng: Any = check_random_state(random_state)
     blocks, _ = encode_queries(groups, sample.n_rows, "groups")
     exchanges = Exchanges(sample.utilities, sample.queries, blocks)
@@ -162,49 +164,51 @@ def permutation_test(
             FewPermutationsWarning,
         )
     orders = list(exchanges.every()) if exact else [exchanges.draw(rng) for _ in range(n_permutations)]
-    method.require_rows(sample)
-    together = held_out_together(method.folds(sample), sample.groups, sample.n_rows)
+    validation.require_rows(sample)
+    together = held_out_together(validation.folds(sample), sample.groups, sample.n_rows)
     warn_of_identical_rows(sample.X, together)
-    found, n_fits = _estimates(method, estimator, sample, [np.arange(sample.n_rows), *orders])
+    found, n_fits = _estimates(validation, estimator, sample, [np.arange(sample.n_rows), *orders])
     statistic, permuted = float(found[0]), found[1:]
     as_large = int(np.count_nonzero(permuted >= statistic - _ROUNDING))
     pvalue = as_large / len(permuted) if exact else (1 + as_large) / (1 + len(permuted))
     error = 0.0 if exact else float(np.sqrt(pvalue * (1 - pvalue) / len(permuted)))
-    return PermutationTest(statistic, pvalue, error, permuted, exact, exchanges.what, method.strategy, n_fits)
+    return PermutationTest(statistic, pvalue, error, permuted, exact, exchanges.what, validation.strategy, n_fits)
 
 
-def _estimates(method: Method, estimator: Any, sample: Sample, orders: list[Rows]) -> tuple[Array, int]:
+def _estimates(validation: CrossValidation, estimator: Any, sample: Sample, orders: list[Rows]) -> tuple[Array, int]:
     """Estimate for each order of the utilities, and count the fits."""
-    if method.nested and has_closed_forms(estimator):
-        found = _together(method, estimator, sample, orders)
+    if validation.nested and has_closed_forms(estimator):
+        found = _together(validation, estimator, sample, orders)
         if found is not None:
             return found, 1 + -(-len(orders) // _OUTPUTS)
-    one = replace(method, n_jobs=None, verbose=0)
+    one = replace(validation, n_jobs=None, verbose=0)
     samples = (replace(sample, y=sample.y[rows], utilities=sample.utilities[rows]) for rows in orders)
     arguments = ((one, estimator, other, one.folds(other)) for other in samples)
-    options: dict[str, Any] = {"n_jobs": method.n_jobs, "verbose": method.verbose}
-    counted = list(run(_settle_and_count, arguments, len(orders), what="estimates of permuted utilities", **options))
-    n_choices = 0 if method.nested else len(orders)
+    options: dict[str, Any] = {"n_jobs": validation.n_jobs, "verbose": validation.verbose}
+    counted = list(
+        run_in_parallel(_prepare_and_count, arguments, len(orders), what="estimates of permuted utilities", **options)
+    )
+    n_choices = 0 if validation.nested else len(orders)
     return np.array([each.estimate for each in counted]), n_choices + sum(each.n_fits for each in counted)
 
 
-def _settle_and_count(method: Method, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+def _prepare_and_count(validation: CrossValidation, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
     """Compare held-out rows; what is chosen once, is chosen by the utilities at hand."""
-    return method.count(method.settle(estimator, sample), sample, folds)
+    return validation.count(validation.prepare(estimator, sample), sample, folds)
 
 
-def _together(method: Method, estimator: Any, sample: Sample, orders: list[Rows]) -> Array | None:
+def _together(validation: CrossValidation, estimator: Any, sample: Sample, orders: list[Rows]) -> Array | None:
     """Estimate for permuted utilities as outputs of one model; None if they cannot be held out alike."""
     alone = sample.groups is None and sample.queries is None
-    by_pairs = method.strategy == "leave-pair-out" and alone
-    by_rows = method.cv is None and (method.strategy == "pooled" or sample.queries is not None)
+    by_pairs = validation.strategy == "leave-pair-out" and alone
+    by_rows = validation.cv is None and (validation.strategy == "pooled" or sample.queries is not None)
     if not (by_pairs or by_rows) or (sample.strata is not None and np.bincount(sample.strata).min() < 2):
         return None
     shortcuts = clone(estimator).fit(sample.X, sample.utilities, **sample.params).shortcuts
     if not {"pairs" if by_pairs else "folds", "outputs"} <= shortcuts:
         return None
     values = []
-    folds = method.folds(sample)
+    folds = validation.folds(sample)
     for start in range(0, len(orders), _OUTPUTS):
         Y = np.column_stack([sample.utilities[rows] for rows in orders[start : start + _OUTPUTS]])
         model = clone(estimator).fit(sample.X, Y, **sample.params)

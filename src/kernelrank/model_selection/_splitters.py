@@ -11,7 +11,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from kernelrank._validation import as_array, check_vector, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.model_selection._rows import as_utilities
+from kernelrank.model_selection._sample import as_utilities
 from kernelrank.pairs import UtilityPairs
 
 Rows = NDArray[np.intp]

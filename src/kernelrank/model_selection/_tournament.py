@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_curve
 
-from kernelrank.model_selection._certainty import Certainty
-from kernelrank.model_selection._rows import check_sample
-from kernelrank.model_selection._strategies import Method
+from kernelrank.model_selection._cross_validation import CrossValidation
+from kernelrank.model_selection._estimates import run_estimate
+from kernelrank.model_selection._intervals import IntervalOptions
+from kernelrank.model_selection._sample import check_sample
 
 Array = NDArray[np.float64]
 
@@ -113,8 +114,10 @@ def tournament_roc(
     >>> _ = RocCurveDisplay(fpr=curve.fpr, tpr=curve.tpr, roc_auc=curve.auc).plot()
     """
     sample = check_sample(estimator, X, y, None, groups, params, split_groups=split_groups, classes=True)
-    method = Method.make(sample, "tournament", None, nested=nested, n_jobs=n_jobs, random_state=0, verbose=verbose)
-    found, counted = Certainty(interval, confidence).estimate(method, estimator, sample)
+    validation = CrossValidation.make(
+        sample, "tournament", None, nested=nested, n_jobs=n_jobs, random_state=0, verbose=verbose
+    )
+    found, counted = run_estimate(validation, IntervalOptions(interval, confidence), estimator, sample)
     assert counted.scores is not None
     fpr, tpr, thresholds = roc_curve(sample.utilities, counted.scores, pos_label=sample.utilities.max())
     return TournamentROC(

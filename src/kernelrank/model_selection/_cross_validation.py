@@ -20,9 +20,9 @@ from kernelrank.estimators._folds import make_folds
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError
 from kernelrank.metrics import concordance_index
 from kernelrank.metrics._influence import RowCounts, influences
-from kernelrank.model_selection._choices import settle
 from kernelrank.model_selection._held_out import Refits, hold_out
-from kernelrank.model_selection._rows import Rows, Sample, stratified_folds
+from kernelrank.model_selection._sample import Rows, Sample, stratified_folds
+from kernelrank.model_selection._tuning import prepare_estimator
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers.least_squares import Predicted
 
@@ -35,7 +35,7 @@ _NOT_COMPARED = -128  # in an order
 _BLOCK_ELEMENTS = 1 << 22
 
 
-class Counted(NamedTuple):
+class PairCounts(NamedTuple):
     """Held-out pairs in the right order, and all, of each row; or values of queries."""
 
     wins: Array
@@ -52,7 +52,7 @@ class Counted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Method:
+class CrossValidation:
     """What is held out and compared, and how: see :func:`estimate_concordance`."""
 
     strategy: Strategy
@@ -82,9 +82,9 @@ class Method:
             cv = list(cv)  # folds are asked for more than once
         if not isinstance(random_state, Integral):
             random_state = check_random_state(random_state).randint(2**31)  # and must be the same
-        method = cls(strategy, cv, nested, n_jobs, random_state, verbose)
-        method._check(sample)
-        return method
+        validation = cls(strategy, cv, nested, n_jobs, random_state, verbose)
+        validation._check(sample)
+        return validation
 
     def _check(self, sample: Sample) -> None:
         if self.pairwise and self.cv is not None:
@@ -103,11 +103,11 @@ class Method:
         """Whether pairs are held out."""
         return self.strategy in ("leave-pair-out", "tournament")
 
-    def settle(self, estimator: Any, sample: Sample) -> Any:
+    def prepare(self, estimator: Any, sample: Sample) -> Any:
         """Return the estimator to be held out with."""
-        return settle(estimator, sample, nested=self.nested, pairs=self.pairwise)
+        return prepare_estimator(estimator, sample, nested=self.nested, pairs=self.pairwise)
 
-    def count(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+    def count(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
         """Compare the held-out rows."""
         if self.strategy == "leave-pair-out":
             return self._leave_pair_out(estimator, sample)
@@ -119,7 +119,7 @@ class Method:
             return self._averaged(estimator, sample, folds)
         return self._by_query(estimator, sample, folds)
 
-    def _leave_pair_out(self, estimator: Any, sample: Sample) -> Counted:
+    def _leave_pair_out(self, estimator: Any, sample: Sample) -> PairCounts:
         order, n_fits = self._order(estimator, sample, every=False)
         wins, pairs, missed = np.zeros(sample.n_rows), np.zeros(sample.n_rows), 0
         rows = np.arange(sample.n_rows)
@@ -130,9 +130,9 @@ class Method:
             pairs[part] = known.sum(axis=1)
             wins[part] = (pairs[part] + np.where(known, right, 0).sum(axis=1)) / 2
             missed += int((compared & ~known).sum()) // 2
-        return Counted(wins, pairs, n_fits, _skipped(missed, "pairs without which nothing is left to learn from"))
+        return PairCounts(wins, pairs, n_fits, _skipped(missed, "pairs without which nothing is left to learn from"))
 
-    def _tournament(self, estimator: Any, sample: Sample) -> Counted:
+    def _tournament(self, estimator: Any, sample: Sample) -> PairCounts:
         order, n_fits = self._order(estimator, sample, every=True)
         known = order != _NOT_COMPARED
         games = known.sum(axis=1)
@@ -140,7 +140,7 @@ class Method:
         scores = (np.where(known, order, 0).sum(axis=1) / np.maximum(games, 1) + 1) / 2
         counts = RowCounts(sample.utilities)
         skipped = _skipped(missed, "pairs without which nothing is left to learn from")
-        return Counted(counts.wins(scores), counts.pairs, n_fits, skipped, scores)
+        return PairCounts(counts.wins(scores), counts.pairs, n_fits, skipped, scores)
 
     def _order(self, estimator: Any, sample: Sample, every: bool) -> tuple[Order, int]:
         """Tell which row of each pair is the higher one when both, or their groups, are held out."""
@@ -173,7 +173,7 @@ class Method:
         if self.pairwise and sample.strata is not None and np.bincount(sample.strata).min() < 2:
             raise ValueError(f"{self.strategy} takes two rows of each class at least: one is held out.")
 
-    def _averaged(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+    def _averaged(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
         found, n_fits = self._predict(estimator, sample, folds)
         wins, pairs, untrained, equal = np.zeros(sample.n_rows), np.zeros(sample.n_rows), 0, 0
         for rows, scores in zip(folds, found, strict=True):
@@ -190,9 +190,9 @@ class Method:
             *_skipped(equal, f"of {len(folds)} folds, whose rows have all the same y"),
             *_skipped(untrained, f"of {len(folds)} folds, without which nothing is left to learn from"),
         )
-        return Counted(wins, pairs, n_fits, skipped)
+        return PairCounts(wins, pairs, n_fits, skipped)
 
-    def _pooled(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+    def _pooled(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
         scores, n_fits = self._scores(estimator, sample, folds, np.ones(sample.n_rows, dtype=bool))
         known = np.flatnonzero(~np.isnan(scores))
         wins, pairs = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
@@ -201,11 +201,11 @@ class Method:
         counts = RowCounts(sample.utilities[known])
         wins[known], pairs[known] = counts.wins(scores[known]), counts.pairs
         missed = sample.n_rows - len(known)
-        return Counted(
+        return PairCounts(
             wins, pairs, n_fits, _skipped(missed, "rows without which nothing is left to learn from"), scores
         )
 
-    def _by_query(self, estimator: Any, sample: Sample, folds: list[Rows]) -> Counted:
+    def _by_query(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
         assert sample.queries is not None
         n_pairs = np.zeros(sample.queries.max() + 1)
         violations = UtilityPairs(sample.utilities, qid=sample.queries).count(np.zeros(sample.n_rows))
@@ -229,7 +229,7 @@ class Method:
             ),
         )
         n_pairs[np.isnan(ranked)] = 0
-        return Counted(n_pairs, n_pairs, n_fits, skipped, scores, ranked)
+        return PairCounts(n_pairs, n_pairs, n_fits, skipped, scores, ranked)
 
     def _scores(
         self, estimator: Any, sample: Sample, folds: list[Rows], compared: NDArray[np.bool_]

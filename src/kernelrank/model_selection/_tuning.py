@@ -7,14 +7,14 @@ from typing import Any
 from sklearn.base import clone
 
 from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
-from kernelrank.model_selection._rows import Sample
+from kernelrank.model_selection._sample import Sample
 
 _PLAIN = {RankRLSCV: RankRLS, RLSCV: RLS, RankSVMCV: RankSVM}
 _ROWS_IN_INNER_PAIRS = 150  # at most: all pairs are held out inside of all pairs
 _INNER_FOLDS = 10
 
 
-def settle(estimator: Any, sample: Sample, *, nested: bool, pairs: bool) -> Any:
+def prepare_estimator(estimator: Any, sample: Sample, *, nested: bool, pairs: bool) -> Any:
     """Return the estimator to be held out with: one that still chooses if `nested`, one that has chosen if not."""
     if not nested:
         return _chosen(clone(estimator).fit(sample.X, sample.y, **sample.params))

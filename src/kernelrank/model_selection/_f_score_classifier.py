@@ -20,7 +20,7 @@ from kernelrank.estimators._categories import WrappingClassifier, encode_classes
 from kernelrank.estimators._folds import make_folds
 from kernelrank.metrics import best_f_score, f_score, threshold_at_rate
 from kernelrank.model_selection._held_out import hold_out, scores_of
-from kernelrank.model_selection._rows import fit_argument, rows_that_stay_together, stratified_folds
+from kernelrank.model_selection._sample import fit_argument, rows_that_stay_together, stratified_folds
 from kernelrank.model_selection._subsets import take_features, take_params
 from kernelrank.solvers.least_squares import Predicted
 
