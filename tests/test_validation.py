@@ -14,7 +14,17 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RLS, GreedyRankRLS, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import (
+    RLS,
+    GreedyRankRLS,
+    OrdinalSVM,
+    RankingClassifier,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+    _validation,
+)
 from kernelrank.exceptions import MissingQueryWarning, QueryColumnWarning
 from kernelrank.metrics import concordance_index
 from kernelrank.pairs import UtilityPairs
@@ -188,3 +198,19 @@ def test_the_warning_of_a_score_without_queries_names_the_cause_and_both_remedie
     with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert pipeline.score(X, Y, qid=QID) == concordance_index(Y, pipeline.predict(X), qid=QID)
+
+
+@pytest.mark.parametrize("model", [RankSVM(), RankSVMCV(2, cv=2), OrdinalSVM()], ids=repr)
+def test_every_input_of_a_fit_is_checked_once(monkeypatch, model):
+    checked, check_array = [], _validation.check_array
+
+    def count(values, **options):
+        if len(values) == M:  # scorers check the rows of a fold
+            checked.append(options["input_name"])
+        return check_array(values, **options)
+
+    monkeypatch.setattr(_validation, "check_array", count)
+    queries = {} if isinstance(model, OrdinalSVM) else {"qid": QID}
+    model.fit(X, Y > 0, sample_weight=np.arange(1.0, M + 1), **queries)
+    assert checked.count("sample_weight") == 1
+    assert checked.count("y") == (not isinstance(model, OrdinalSVM))  # whose classes are no numbers

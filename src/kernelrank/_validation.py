@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -103,6 +103,33 @@ def scale_weights(
     np.maximum.at(largest, queries, weights)
     unit = np.exp2(np.floor(np.log2(np.where(largest > 0, largest, 1.0))))
     return weights / unit[queries], unit
+
+
+class CheckedRows(NamedTuple):
+    """Utilities, queries and weights that have been checked: what passes from one function to the next.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+        Finite, contiguous float64.
+    queries : ndarray of shape (n_rows,) or None
+        Numbers 0, 1, ... of the queries; None for a single one.
+    n_queries : int
+    weights : ndarray of shape (n_rows,) or None
+        Finite and not negative.
+    """
+
+    y: NDArray[np.float64]
+    queries: NDArray[np.int32] | None
+    n_queries: int
+    weights: NDArray[np.float64] | None
+
+
+def check_rows(y: Any, qid: ArrayLike | None, sample_weight: ArrayLike | None, n_rows: int | None) -> CheckedRows:
+    """Check utilities, queries and weights, once; without `n_rows`, y says how many rows there are."""
+    utilities = check_vector(y, "y", n_rows)
+    codes, n_queries = encode_queries(qid, len(utilities))
+    return CheckedRows(utilities, codes, n_queries, check_weights(sample_weight, len(utilities)))
 
 
 def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tuple[NDArray[np.int32] | None, int]:

@@ -9,10 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._validation import CheckedRows, encode_queries
 from kernelrank.estimators._folds import Fold
-from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
+from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.metrics import RankingScorer, pair_accuracy
 from kernelrank.pairs import PreferencePairs, UtilityPairs
+from kernelrank.pairs._preferences import CheckedPreferences
 
 Vector = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -39,34 +41,26 @@ class UtilityTask:
 
     Parameters
     ----------
-    y, queries, weights
-        One element per row.
+    rows : CheckedRows
     folds : list of Fold
     scorer : RankingScorer
     n_jobs : int or None
     """
 
-    def __init__(
-        self,
-        y: Vector,
-        queries: Codes | None,
-        weights: Vector | None,
-        folds: list[Fold],
-        scorer: RankingScorer,
-        n_jobs: int | None,
-    ) -> None:
-        self.queries, self.n_folds = queries, len(folds)
-        self._y, self._weights, self._folds, self._scorer, self._n_jobs = y, weights, folds, scorer, n_jobs
+    def __init__(self, rows: CheckedRows, folds: list[Fold], scorer: RankingScorer, n_jobs: int | None) -> None:
+        self.queries, self.n_folds = rows.queries, len(folds)
+        self._rows, self._folds, self._scorer, self._n_jobs = rows, folds, scorer, n_jobs
 
     def pairs(self, fold: int | None = None) -> UtilityPairs:
         """Return the pairs that a fold is trained on, or all pairs."""
-        y, queries = self._y, self.queries
+        rows = self._rows
         if fold is not None:
             # The other rows make a query of their own, in which all are equal.
             train = self._folds[fold].train
-            numbers = np.zeros(len(y), np.int32) if queries is None else queries
-            y, queries = np.where(train, y, 0.0), np.where(train, numbers, -1)
-        return UtilityPairs(y, qid=queries, sample_weight=self._weights, n_jobs=self._n_jobs)
+            numbers = np.zeros(len(rows.y), np.int32) if rows.queries is None else rows.queries
+            codes, n_queries = encode_queries(np.where(train, numbers, -1), len(rows.y))
+            rows = rows._replace(y=np.where(train, rows.y, 0.0), queries=codes, n_queries=n_queries)
+        return UtilityPairs.of_checked(rows, self._n_jobs)
 
     def unseen(self, fold: int) -> NDArray[np.intp]:
         """Return the rows that must have no influence on what a fold learns."""
@@ -78,10 +72,10 @@ class UtilityTask:
         try:
             return _quietly(
                 self._scorer.evaluate,
-                self._y[rows],
+                self._rows.y[rows],
                 scores[rows],
                 qid=_take(self.queries, rows),
-                sample_weight=_take(self._weights, rows) if self._scorer.takes_weights else None,
+                sample_weight=_take(self._rows.weights, rows) if self._scorer.takes_weights else None,
             )
         except UndefinedMetricError:
             return np.nan
@@ -92,42 +86,41 @@ class PreferenceTask:
 
     Parameters
     ----------
-    pairs : ndarray of shape (n_pairs, 2)
-        Rows, ``[winner, loser]``.
-    n_rows : int
+    given : CheckedPreferences
     queries : ndarray of shape (n_rows,) or None
-    weights : ndarray of shape (n_pairs,) or None
+        Query of each row.
     folds : list of Fold
         Of pairs.
     """
 
-    def __init__(
-        self,
-        pairs: NDArray[np.integer],
-        n_rows: int,
-        queries: Codes | None,
-        weights: Vector | None,
-        folds: list[Fold],
-    ) -> None:
+    def __init__(self, given: CheckedPreferences, queries: Codes | None, folds: list[Fold]) -> None:
         self.queries, self.n_folds = queries, len(folds)
-        self._pairs, self._n_rows, self._weights, self._folds = pairs, n_rows, weights, folds
+        self._given, self._folds = given, folds
 
     def pairs(self, fold: int | None = None) -> PreferencePairs:
         """Return the pairs that a fold is trained on, or all pairs."""
-        train = slice(None) if fold is None else self._folds[fold].train
-        return PreferencePairs(self._pairs[train], self._n_rows, weight=_take(self._weights, train), qid=self.queries)
+        given = self._given
+        if fold is not None:
+            given = given.take(self._folds[fold].train)
+            if len(given.pairs) == 0:
+                raise NoComparablePairsError("pairs is empty: there is no preference.")
+        return PreferencePairs.of_checked(given)
 
     def unseen(self, fold: int) -> NDArray[np.intp]:
         """Return the rows that must have no influence on what a fold learns: those that it only tests."""
         train, test = self._folds[fold]
-        return np.setdiff1d(self._pairs[test], self._pairs[train])
+        return np.setdiff1d(self._given.pairs[test], self._given.pairs[train])
 
     def evaluate(self, fold: int, scores: Vector) -> float:
         """Return the share of held-out pairs in the right order, a tie counting half; the mean over queries."""
         test = self._folds[fold].test
         try:
             return _quietly(
-                pair_accuracy, self._pairs[test], scores, weight=_take(self._weights, test), qid=self.queries
+                pair_accuracy,
+                self._given.pairs[test],
+                scores,
+                weight=_take(self._given.weights, test),
+                qid=self.queries,
             )
         except UndefinedMetricError:
             return np.nan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._dense import multiply
 from kernelrank._memory import require_memory
+from kernelrank._refit import refit
 from kernelrank._validation import encode_queries, separate_qid
 from kernelrank._warnings import warn
 from kernelrank.estimators._folds import make_folds
@@ -62,16 +62,14 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         held_out = self._hold_out(targets, queries)
         selected, errors = _select(X, targets, queries, held_out, float(self.alpha), self.n_features)
         final = self._refit(X[:, selected], targets[:, 0] if single else targets, queries)
-        fitter = copy(self)  # an earlier fit stays until this one has succeeded
-        fitter.__dict__.pop("feature_names_in_", None)
-        fitter.__dict__.update(noted, selected_=selected, errors_=errors)
-        fitter.support_ = np.zeros(n, dtype=bool)
-        fitter.support_[selected] = True
-        fitter.coef_ = np.zeros((*final.coef_.shape[:-1], n))
-        fitter.coef_[..., selected] = final.coef_
-        fitter.intercept_ = final.intercept_
-        fitter._single, fitter._fitted_with_queries = single, queries is not None
-        self.__dict__ = fitter.__dict__
+        with refit(self) as fitted:
+            fitted.__dict__.update(noted, selected_=selected, errors_=errors)
+            fitted.support_ = np.zeros(n, dtype=bool)
+            fitted.support_[selected] = True
+            fitted.coef_ = np.zeros((*final.coef_.shape[:-1], n))
+            fitted.coef_[..., selected] = final.coef_
+            fitted.intercept_ = final.intercept_
+            fitted._single, fitted._fitted_with_queries = single, queries is not None
         return self
 
     def _hold_out(self, y: Array, queries: Codes | None) -> _HoldOut:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._refit import refit
 from kernelrank._validation import check_features, check_weights, scale_weights, separate_qid
 from kernelrank._warnings import warn
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
@@ -165,8 +166,9 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         report = make_report(self.verbose)
         result = Bundle(oracle).minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         solution = representation.attributes(X, result.w)
-        self._store(result, noted, solution, classes_=classes, history_=result.history)
-        self.thresholds_ = loss.thresholds(self._evaluate(X)[weighty])
+        with refit(self) as fitted:
+            fitted._store(result, noted, solution, classes_=classes, history_=result.history)
+            fitted.thresholds_ = loss.thresholds(fitted._evaluate(X)[weighty])
         if not result.converged:
             warn(convergence_message("hinge", self.tol, result), ConvergenceWarning)
         return self

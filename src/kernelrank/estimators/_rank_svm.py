@@ -8,13 +8,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
+from kernelrank._refit import refit
+from kernelrank._validation import check_rows, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
 from kernelrank.estimators._svm_solver import convergence_message, make_report, make_solver
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
+from kernelrank.pairs._preferences import check_preferences
 
 
 class RankSVM(SVMRanker):
@@ -187,14 +189,12 @@ class RankSVM(SVMRanker):
         """
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
-        weights = check_weights(sample_weight, X.shape[0])
-        y = check_vector(y, "y", X.shape[0])
-        queries, _ = encode_queries(qid, X.shape[0])
-        # Where every query counts the same, what all of its weights are multiplied by does not matter.
-        weights, unit = scale_weights(weights, queries if self.query_weighting == "query" else None)
-        pairs = UtilityPairs(y, qid=queries, sample_weight=weights, n_jobs=self.n_jobs)
+        rows = check_rows(y, qid, sample_weight, X.shape[0])
+        # With query_weighting="query", multiplying all weights of a query by a constant changes nothing.
+        weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
+        pairs = UtilityPairs.of_checked(rows._replace(weights=weights), self.n_jobs)
         n_pairs = pairs.n_pairs if weights is None else _total(pairs.pairs_per_query, unit, power=2)
-        return self._train(X, pairs, queries, noted, n_pairs_=n_pairs)
+        return self._train(X, pairs, rows.queries, noted, n_pairs_=n_pairs)
 
     def fit_pairs(
         self, X: Any, pairs: ArrayLike, *, weight: ArrayLike | None = None, qid: ArrayLike | None = None
@@ -230,16 +230,11 @@ class RankSVM(SVMRanker):
         array([3, 2, 1])
         """
         X, qid, noted = self._check_rows(X, qid)
-        pairs = as_array(pairs, "pairs")
-        weights = check_weights(weight, len(pairs) if pairs.ndim else 0, "weight", of="pairs")
         queries, _ = encode_queries(qid, X.shape[0])
-        preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
-        n_pairs = preferences.n_pairs
-        if weights is not None:  # now that pairs are known to be rows
-            of_pair = queries[pairs[:, 0]] if queries is not None and self.query_weighting == "query" else None
-            weights, unit = scale_weights(weights, of_pair)
-            preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
-            n_pairs = _total(preferences.pairs_per_query, unit)
+        given = check_preferences(pairs, X.shape[0], weight, queries)
+        weights, unit = scale_weights(given.weights, given.queries if self.query_weighting == "query" else None)
+        preferences = PreferencePairs.of_checked(given._replace(weights=weights))
+        n_pairs = preferences.n_pairs if weights is None else _total(preferences.pairs_per_query, unit)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
     def _train(
@@ -257,14 +252,15 @@ class RankSVM(SVMRanker):
         )
         report = make_report(self.verbose)
         result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
-        self._store(
-            result,
-            noted,
-            representation.attributes(X, result.w),
-            history_=result.history,
-            _fitted_with_queries=queries is not None,
-            **attributes,
-        )
+        with refit(self) as fitted:
+            fitted._store(
+                result,
+                noted,
+                representation.attributes(X, result.w),
+                history_=result.history,
+                _fitted_with_queries=queries is not None,
+                **attributes,
+            )
         if not result.converged:
             warn(convergence_message(self.loss, self.tol, result), ConvergenceWarning)
         return self

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from kernelrank._validation import as_array, check_vector, check_weights, encode_queries, scale_weights
+from kernelrank._refit import refit
+from kernelrank._validation import check_rows, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._alphas import warn_at_end
 from kernelrank.estimators._cv_tasks import CVTask, PreferenceTask, UtilityTask
@@ -22,7 +23,7 @@ from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.kernels import Linear
 from kernelrank.kernels._choice import check_kernels
 from kernelrank.metrics import RankingScorer
-from kernelrank.pairs import PreferencePairs
+from kernelrank.pairs._preferences import check_preferences
 
 Vector = NDArray[np.float64]
 
@@ -191,11 +192,10 @@ class RankSVMCV(SVMRanker):
         require_linear_if_positive(self)
         scorer = self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)
-        y = check_vector(y, "y", X.shape[0])
-        weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
-        queries, _ = encode_queries(qid, X.shape[0])
-        folds = make_folds(self.cv, y, queries, qid if groups is None else groups, self.random_state)
-        task = UtilityTask(y, queries, weights, folds, scorer, self.n_jobs)
+        rows = check_rows(y, qid, sample_weight, X.shape[0])
+        weights, unit = scale_weights(rows.weights)
+        folds = make_folds(self.cv, rows.y, rows.queries, qid if groups is None else groups, self.random_state)
+        task = UtilityTask(rows._replace(weights=weights), folds, scorer, self.n_jobs)
         return self._choose(X, task, noted, 1 if weights is None else unit * unit)
 
     def fit_pairs(
@@ -255,12 +255,14 @@ class RankSVMCV(SVMRanker):
             )
         X, qid, noted = self._check_rows(X, qid)
         require_linear_if_positive(self)
-        m, edges = X.shape[0], as_array(pairs, "pairs")
-        weights, unit = scale_weights(check_weights(weight, len(edges) if edges.ndim else 0, "weight", of="pairs"))
+        m = X.shape[0]
         queries, _ = encode_queries(qid, m)
-        PreferencePairs(edges, m, weight=weights, qid=queries)  # bad pairs are an error before there are folds of them
-        folds = make_pair_folds(self.cv, edges, m, queries, qid if groups is None else groups, self.random_state)
-        return self._choose(X, PreferenceTask(edges, m, queries, weights, folds), noted, 1 if weights is None else unit)
+        given = check_preferences(pairs, m, weight, queries)
+        weights, unit = scale_weights(given.weights)
+        together = qid if groups is None else groups
+        folds = make_pair_folds(self.cv, given.pairs, m, queries, together, self.random_state)
+        task = PreferenceTask(given._replace(weights=weights), queries, folds)
+        return self._choose(X, task, noted, 1 if weights is None else unit)
 
     def _choose(self, X: Any, task: CVTask, noted: dict[str, Any], unit: float) -> Self:
         """Find the best kernel and alpha, and keep their solution for all rows; `unit` is the weight 1 of a pair."""
@@ -285,21 +287,21 @@ class RankSVMCV(SVMRanker):
             if k == best:
                 chosen = result
         limit = search.largest(rows) if best == 0 else np.inf
-        self.__dict__.pop("kernel_scores_", None)  # of an earlier fit
-        self._store(
-            chosen,
-            noted,
-            rows.attributes(X, chosen.w),
-            alphas_=candidate.alphas,
-            scores_=candidate.scores,
-            alpha_=float(candidate.alphas[best]),
-            coef_path_=np.array(coef_path),
-            gaps_=np.array(gaps),
-            n_pairs_=pairs.n_pairs * unit,
-            _fitted_with_queries=task.queries is not None,
-        )
-        if kernel_scores is not None:
-            self.kernel_scores_, self.kernel_ = kernel_scores, candidate.kernel
+        with refit(self) as fitted:
+            fitted._store(
+                chosen,
+                noted,
+                rows.attributes(X, chosen.w),
+                alphas_=candidate.alphas,
+                scores_=candidate.scores,
+                alpha_=float(candidate.alphas[best]),
+                coef_path_=np.array(coef_path),
+                gaps_=np.array(gaps),
+                n_pairs_=pairs.n_pairs * unit,
+                _fitted_with_queries=task.queries is not None,
+            )
+            if kernel_scores is not None:
+                fitted.kernel_scores_, fitted.kernel_ = kernel_scores, candidate.kernel
         if search.lapses:
             text = f"{len(search.lapses)} of {search.n_fits} fits miss tol. The worst: {max(search.lapses)[1]}"
             warn(text, ConvergenceWarning)

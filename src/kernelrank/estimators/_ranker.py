@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, to_host
 from kernelrank._dense import multiply
+from kernelrank._refit import unfitted_copy
 from kernelrank._rules import Rule, check_parameters
 from kernelrank._threads import resolve_threads
 from kernelrank._validation import (
@@ -70,14 +70,14 @@ class Predictor(HasKernel):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
     def _check_rows(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None, dict[str, Any]]:
-        """Check parameters and X; return X and qid, and what scikit-learn notes about X.
+        """Check parameters and X; return X, qid, and the attributes that scikit-learn sets for X.
 
-        An earlier fit stays until this one has succeeded.
+        The estimator itself is not changed: an earlier fit stays until this one has succeeded.
         """
         X, qid = self._separate_queries(X, qid)
-        other = copy(self)
-        X = check_features(other, X, reset=True, any_namespace=self._any_namespace)
-        return X, qid, {name: value for name, value in vars(other).items() if name.endswith("_in_")}
+        copy = unfitted_copy(self)
+        X = check_features(copy, X, reset=True, any_namespace=self._any_namespace)
+        return X, qid, {name: value for name, value in vars(copy).items() if name.endswith("_in_")}
 
     def _separate_queries(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
         """Check parameters, and take a column of queries out of X."""
@@ -125,9 +125,7 @@ class SVMPredictor(Predictor):
         return represent(X, **given, n_threads=threads, queries=queries, any_space=any_space)
 
     def _store(self, result: Result, noted: dict[str, Any], solution: dict[str, Any], **attributes: Any) -> None:
-        """Keep a solution, and what else is given; of an earlier fit nothing stays."""
-        for name in ("feature_names_in_", "coef_", "dual_coef_", "basis_", "basis_indices_", "kernel_"):
-            self.__dict__.pop(name, None)
+        """Set the attributes of a solution, and others that are given."""
         self.__dict__.update(noted, **solution, **attributes)
         self.objective_ = result.objective
         self.gap_ = result.gap

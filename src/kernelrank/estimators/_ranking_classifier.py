@@ -10,6 +10,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._refit import refit
 from kernelrank._row_scores import score_rows
 from kernelrank._rules import check_parameters
 from kernelrank._validation import check_weights, count_rows
@@ -105,7 +106,8 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         ranker.fit(X, codes, **{key: value for key, value in given.items() if value is not None})
         scores = score_rows(ranker, X, "ranker")
         thresholds = fewest_errors(codes[weighty], scores[weighty], None if weights is None else weights[weighty])
-        self.ranker_, self.classes_, self.thresholds_ = ranker, classes, thresholds
+        with refit(self) as fitted:
+            fitted.ranker_, fitted.classes_, fitted.thresholds_ = ranker, classes, thresholds
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:

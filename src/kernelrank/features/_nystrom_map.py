@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._arrays import Array, as_double, is_foreign, like, slices, take, to_host
 from kernelrank._dense import multiply
 from kernelrank._memory import require_memory
+from kernelrank._refit import adopt, unfitted_copy
 from kernelrank._rules import COUNT, RANDOM_STATE
 from kernelrank._validation import as_array, as_rows, check_features, encode_queries, require_place, separate_qid
 from kernelrank.features._nystrom import draw_order, lost_directions, map_rows, whitening
@@ -122,25 +123,24 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         COUNT("n_basis", self.n_basis)
         RANDOM_STATE("random_state", self.random_state)
         X, qid = separate_qid(X, qid)
-        other = copy(self)
-        X = check_features(other, X, reset=True, any_namespace=True)
+        fitted = unfitted_copy(self)
+        X = check_features(fitted, X, reset=True, any_namespace=True)
         queries, _ = encode_queries(qid, X.shape[0])
-        other.kernel_ = make_kernel(self.kernel).resolve(X)
+        fitted.kernel_ = make_kernel(self.kernel).resolve(X)
         selected = self._select(X.shape[0], queries)
         n, candidates = len(selected), take(X, selected)
         require_memory(32 * n**2, f"The kernel matrix of {n} basis rows, with its factors,", "Use a smaller n_basis.")
-        other.__dict__.pop("basis_", None)
-        if isinstance(other.kernel_, Precomputed):
+        if isinstance(fitted.kernel_, Precomputed):
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
-            kept, other.whitening_ = whitening(other.kernel_, candidates, selected)
+            kept, fitted.whitening_ = whitening(fitted.kernel_, candidates, selected)
         else:
-            kept, other.whitening_ = whitening(other.kernel_, candidates)
-            other.basis_ = take(candidates, kept)
-        other.basis_indices_ = selected[kept]
-        other._n_rows, other._gone = X.shape[0], np.zeros(len(kept), dtype=bool)
-        other._removed = like(np.zeros((other.n_components_, 0)), other.whitening_)
-        self.__dict__ = other.__dict__
+            kept, fitted.whitening_ = whitening(fitted.kernel_, candidates)
+            fitted.basis_ = take(candidates, kept)
+        fitted.basis_indices_ = selected[kept]
+        fitted._n_rows, fitted._gone = X.shape[0], np.zeros(len(kept), dtype=bool)
+        fitted._removed = like(np.zeros((fitted.n_components_, 0)), fitted.whitening_)
+        adopt(self, fitted)
         return self
 
     def transform(self, X: Any) -> Array:

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import to_host
+from kernelrank._refit import refit
 from kernelrank._rules import FOLDS, check_parameters, choice
 from kernelrank._validation import check_weights, count_rows, encode_queries, separate_qid
 from kernelrank.estimators import RankRLS
@@ -221,8 +222,9 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
             folds = self._folds(codes, together)
             scores, rows = self._held_out_scores(estimator, X, codes, metadata, folds), np.concatenate(folds)
         weights = None if weights is None else weights[rows]
-        self.threshold_, self.f_score_ = self._choose(codes[rows], scores, weights)
-        self.estimator_, self.classes_ = model, classes
+        with refit(self) as fitted:
+            fitted.threshold_, fitted.f_score_ = self._choose(codes[rows], scores, weights)
+            fitted.estimator_, fitted.classes_ = model, classes
         return self
 
     def _check_parameters(self) -> None:

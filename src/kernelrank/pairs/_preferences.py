@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple, Self
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -10,6 +12,32 @@ from kernelrank._rules import COUNT
 from kernelrank._validation import as_array, check_weights, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs._violated import ViolatedPairs
+
+
+class CheckedPreferences(NamedTuple):
+    """Pairs of rows that have been checked.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+        Rows, ``[winner, loser]``.
+    n_rows : int
+    queries : ndarray of shape (n_pairs,) or None
+        Query of each PAIR; None for a single query.
+    n_queries : int
+    weights : ndarray of shape (n_pairs,) or None
+    """
+
+    pairs: NDArray[np.integer]
+    n_rows: int
+    queries: NDArray[np.int32] | None
+    n_queries: int
+    weights: NDArray[np.float64] | None
+
+    def take(self, some: Any) -> CheckedPreferences:
+        """Return some of the pairs."""
+        queries, weights = (None if each is None else each[some] for each in (self.queries, self.weights))
+        return self._replace(pairs=self.pairs[some], queries=queries, weights=weights)
 
 
 class PreferencePairs:
@@ -55,21 +83,47 @@ class PreferencePairs:
         weight: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> None:
-        COUNT("n_rows", n_rows)
-        edges = check_pairs(pairs, n_rows)
-        codes, self.n_queries = encode_queries(qid, n_rows)
-        queries = None if codes is None else queries_of_pairs(edges, codes)
-        self.n_rows = n_rows
-        weights = check_weights(weight, len(edges), "weight", of="pairs")
-        winners, losers = (np.ascontiguousarray(edges[:, side], dtype=np.int32) for side in (0, 1))
-        self._arguments = (winners, losers, queries, weights, n_rows, self.n_queries)
-        numbers = np.zeros(len(edges), np.int32) if queries is None else queries
-        self.pairs_per_query = np.bincount(numbers, weights, minlength=self.n_queries)
+        self._keep(check_preferences(pairs, n_rows, weight, qid))
+
+    @classmethod
+    def of_checked(cls, preferences: CheckedPreferences) -> Self:
+        """Return pairs that have been checked, without checking them again.
+
+        Parameters
+        ----------
+        preferences : CheckedPreferences
+
+        Returns
+        -------
+        PreferencePairs
+        """
+        pairs = cls.__new__(cls)
+        pairs._keep(preferences)
+        return pairs
+
+    def _keep(self, given: CheckedPreferences) -> None:
+        self.n_rows, self.n_queries = given.n_rows, given.n_queries
+        winners, losers = (np.ascontiguousarray(given.pairs[:, side], dtype=np.int32) for side in (0, 1))
+        self._arguments = (winners, losers, given.queries, given.weights, given.n_rows, given.n_queries)
+        numbers = np.zeros(len(given.pairs), np.int32) if given.queries is None else given.queries
+        self.pairs_per_query = np.bincount(numbers, given.weights, minlength=self.n_queries)
         self.n_pairs = self.pairs_per_query.sum().item()
 
     def violated(self) -> ViolatedPairs:
         """Prepare for a loss, with working memory of its own."""
         return ViolatedPairs(Preferences(*self._arguments), self.n_rows, self.n_queries, n_threads=1)
+
+
+def check_preferences(
+    pairs: ArrayLike, n_rows: int, weight: ArrayLike | None, qid: ArrayLike | None
+) -> CheckedPreferences:
+    """Check pairs of rows, their weights, and the queries of the rows."""
+    COUNT("n_rows", n_rows)
+    edges = check_pairs(pairs, n_rows)
+    codes, n_queries = encode_queries(qid, n_rows)
+    queries = None if codes is None else queries_of_pairs(edges, codes)
+    weights = check_weights(weight, len(edges), "weight", of="pairs")
+    return CheckedPreferences(edges, n_rows, queries, n_queries, weights)
 
 
 def check_pairs(pairs: ArrayLike, n_rows: int, of: str = "X") -> NDArray[np.integer]:

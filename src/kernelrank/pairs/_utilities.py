@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from kernelrank._core import Ranking
 from kernelrank._core import ViolatedPairs as CompiledPairs
 from kernelrank._rules import NUMBER, choice
 from kernelrank._threads import resolve_threads
-from kernelrank._validation import check_vector, check_weights, encode_queries
+from kernelrank._validation import CheckedRows, check_rows, check_vector
 from kernelrank.pairs._violated import ViolatedPairs
 
 Method = Literal["auto", "tree", "levels", "pairs", "rbtree"]
@@ -79,15 +79,32 @@ class UtilityPairs:
         sample_weight: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        utilities = check_vector(y, "y")
-        if len(utilities) == 0:
+        self._rank(check_rows(y, qid, sample_weight, None), n_jobs)
+
+    @classmethod
+    def of_checked(cls, rows: CheckedRows, n_jobs: int | None = None) -> Self:
+        """Return the pairs of rows that have been checked, without checking them again.
+
+        Parameters
+        ----------
+        rows : CheckedRows
+        n_jobs : int, optional
+
+        Returns
+        -------
+        UtilityPairs
+        """
+        pairs = cls.__new__(cls)
+        pairs._rank(rows, n_jobs)
+        return pairs
+
+    def _rank(self, rows: CheckedRows, n_jobs: int | None) -> None:
+        if len(rows.y) == 0:
             raise ValueError("y is empty: there are no rows to compare.")
-        codes, self.n_queries = encode_queries(qid, len(utilities))
-        weights = check_weights(sample_weight, len(utilities))
-        self.n_rows = len(utilities)
+        self.n_rows, self.n_queries = len(rows.y), rows.n_queries
         self._n_threads = resolve_threads(n_jobs)
-        self._ranking = Ranking(utilities, codes, self.n_queries, weights, self._n_threads)
-        self._dtype = np.int64 if weights is None else np.float64
+        self._ranking = Ranking(rows.y, rows.queries, rows.n_queries, rows.weights, self._n_threads)
+        self._dtype = np.int64 if rows.weights is None else np.float64
         self.pairs_per_query = np.empty(self.n_queries, self._dtype)
         self._ranking.pair_totals(self.pairs_per_query)
         self.n_pairs = self.pairs_per_query.sum().item()
