@@ -319,7 +319,7 @@ def test_pipeline_with_queries(rng):
         (GreedyRLS(0), None, "n_features"),
         (GreedyRLS(2, alpha=0.0), None, "alpha"),
         (GreedyRankRLS(2, query_weighting="row"), None, "query_weighting must be"),
-        (GreedyRankRLS(2), np.zeros(24), "needs two that have pairs"),
+        (GreedyRankRLS(2), np.zeros(24), "At least two queries with pairs"),
         (GreedyRankRLS(2, cv=KFold(24)), None, "No fold of cv has two rows"),
         (GreedyRankRLS(2, cv=ShuffleSplit(3, random_state=0)), None, "every row once"),
         (GreedyRankRLS(2, cv=[([0, 1, 2], [3, 4])]), None, "train on all others"),

@@ -138,7 +138,7 @@ def test_a_number_of_folds_keeps_queries_whole(rng):
 @pytest.mark.parametrize("cv", [KFold(3), ShuffleSplit(2, random_state=0)])
 def test_a_splitter_that_tears_queries_apart_is_refused(rng, cv):
     X, y, qid = query_data(rng)
-    with pytest.raises(ValueError, match=r"Fold 0 trains and tests on rows of the same query.*GroupKFold"):
+    with pytest.raises(ValueError, match=r"Fold 0 of cv splits a query.*GroupKFold"):
         RankSVMCV(3, cv=cv).fit(X, y, qid=qid)
 
 
@@ -197,7 +197,7 @@ def test_a_fold_without_a_pair_has_no_say(rng):
     model = RankSVMCV(5, cv=folds).fit(X, y)
     assert np.isnan(model.scores_[:, 1]).all()
     assert model.alpha_ == model.alphas_[np.argmax(model.scores_[:, 0])]
-    with pytest.raises(NoComparablePairsError, match="The score is defined for no fold"):
+    with pytest.raises(NoComparablePairsError, match="The score is undefined for every fold"):
         RankSVMCV(5, cv=folds[1:]).fit(X, y)
     with pytest.raises(NoComparablePairsError, match="no pair to learn from"):
         RankSVMCV([0.1], cv=[(np.arange(30, 40), np.arange(20))]).fit(X, y)

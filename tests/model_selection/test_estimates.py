@@ -220,7 +220,7 @@ def test_folds_without_classes_are_skipped_and_said(rng):
     assert found.n_pairs == 4
     assert found.skipped == (
         "1 of 3 folds, whose rows have all the same y",
-        "1 of 3 folds, without which nothing is left to learn from",
+        "1 of 3 folds, because the remaining rows have all the same y",
     )
 
 
@@ -551,11 +551,11 @@ def test_pairs_that_leave_one_level_are_skipped(rng, estimator):
     refitted = estimate_concordance(make_pipeline(estimator), X, y)
     assert found.n_pairs == refitted.n_pairs == 12
     assert found.estimate == pytest.approx(refitted.estimate)
-    assert found.skipped == refitted.skipped == ("1 pairs without which nothing is left to learn from",)
+    assert found.skipped == refitted.skipped == ("1 pairs, because the remaining rows have all the same y",)
     y = np.array([0.0] * 6 + [1.0, 1.0])
     curve, refitted = (tournament_roc(each, X, y) for each in (estimator, make_pipeline(estimator)))
     np.testing.assert_allclose(curve.scores, refitted.scores)
-    assert curve.skipped == refitted.skipped == ("1 pairs without which nothing is left to learn from",)
+    assert curve.skipped == refitted.skipped == ("1 pairs, because the remaining rows have all the same y",)
 
 
 def test_a_choice_is_made_once_inside_a_pipeline(classes):

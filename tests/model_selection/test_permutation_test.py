@@ -157,7 +157,7 @@ def test_too_few_ways_to_exchange(rng):
     y = np.repeat(np.tile([0, 1], 5), 2)
     assert permutation_test(RankRLS(), X, y, groups=groups).exchanged == "whole groups"
     y[0] = 1  # of all groups, one can exchange anything
-    with pytest.warns(FewPermutationsWarning, match="2 ways to exchange y between rows inside groups"):
+    with pytest.warns(FewPermutationsWarning, match="2 distinct permutations of y between rows inside groups"):
         found = permutation_test(RankRLS(), X, y, groups=groups)
     assert "2 permutations of rows inside groups" in str(found)
     for estimator in (RankRLS(), Ridge()):

@@ -1,4 +1,4 @@
-"""Ordered classes from scores: thresholds, and what classifiers with them share."""
+"""Ordered classes by thresholds on scores: base classes of classifiers, and the search for thresholds."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The class whose thresholds enclose the score of the row. A score that equals a threshold belongs to the
             class below it.
         """
-        scores = self.score_samples(X)  # which tells if it is not fitted
+        scores = self.score_samples(X)  # raises NotFittedError before thresholds_ is read
         return self.classes_[np.searchsorted(self.thresholds_, scores, side="left")]
 
     def predict_category(self, X: Any) -> NDArray[Any]:
@@ -94,21 +94,21 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class WrappingClassifier(ThresholdClassifier):
-    """Thresholds on the scores of another model, whose features are its own; before it is fitted it has none."""
+    """Threshold classifier on the scores of another model, whose numbers and names of features are its own."""
 
     @property
     def _wrapped(self) -> Any:
-        """The fitted model; an AttributeError if there is none."""
+        """Fitted model; raises an AttributeError if there is none."""
         raise NotImplementedError
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features the model has seen."""
+        """Number of features of the training data."""
         return int(self._wrapped.n_features_in_)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Their names, if X had names that are all strings."""
+        """Names of the features, if X had names that are all strings."""
         names: NDArray[Any] = self._wrapped.feature_names_in_
         return names
 
@@ -127,9 +127,9 @@ def _signed_distance(scores: Vector, threshold: float) -> Vector:
 def encode_classes(
     y: Any, n_rows: int, weights: Vector | None, classes: ArrayLike | None, name: str
 ) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the classes from the lowest to the highest, the number of each row's, and which rows have weight.
+    """Return the classes from the lowest to the highest, the class number of each row, and which rows have weight.
 
-    Rows without weight are as if they were not there: their numbers mean nothing.
+    Rows without weight are ignored: their class numbers have no meaning.
     """
     labels = check_array(
         column_or_1d(as_array(y, "y"), warn=True), ensure_2d=False, ensure_min_samples=0, dtype=None, input_name="y"
@@ -143,7 +143,7 @@ def encode_classes(
         found, numbers = _in_given_order(found, numbers, as_array(classes, "classes"))
     if len(found) < 2:
         what = "one class only" if len(found) else "none"
-        raise NoComparablePairsError(f"{name} needs rows of two classes at least, but y has {what}.")
+        raise NoComparablePairsError(f"{name} needs rows of at least two classes, but y has {what}.")
     codes = np.zeros(n_rows, dtype=np.intp)
     codes[weighty] = numbers
     return found, codes, weighty
@@ -152,7 +152,7 @@ def encode_classes(
 def _in_given_order(
     found: NDArray[Any], numbers: NDArray[np.intp], classes: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Give the classes found the numbers of their order in `classes`; those without rows get none."""
+    """Renumber the classes of y by their order in `classes`; classes without rows are left out."""
     position = {label: place for place, label in enumerate(classes.tolist())} if classes.ndim == 1 else {}
     if len(position) != classes.size or classes.size == 0:
         raise ValueError("classes must have each class once, from the lowest to the highest.")
@@ -167,11 +167,11 @@ def _in_given_order(
 
 
 def fewest_errors(codes: NDArray[np.intp], scores: Vector, weights: Vector | None = None) -> Vector:
-    """Find the thresholds between classes 0, 1, ... with which the scores put the fewest rows into a wrong class.
+    """Return the thresholds between classes 0, 1, ... that put the fewest rows into a wrong class.
 
-    A dynamic program over the rows in order of score: with ``E_k(j)`` the errors if the first j rows were all of
-    class k, the least number with classes up to k is ``D_k(j) = min over i <= j of D_{k-1}(i) + E_k(j) - E_k(i)``. A
-    running minimum does it, in O(m log m + m r).
+    This is a dynamic program over the rows in order of score. With ``E_k(j)`` the number of errors if the first j rows
+    are put into class k, the smallest number of errors with classes up to k is
+    ``D_k(j) = min over i <= j of D_{k-1}(i) + E_k(j) - E_k(i)``. A running minimum computes it in O(m log m + m r).
     """
     n_classes = int(codes.max()) + 1
     order = np.argsort(scores, kind="stable")
@@ -191,5 +191,5 @@ def fewest_errors(codes: NDArray[np.intp], scores: Vector, weights: Vector | Non
         place = places[k] = came_from[k][place]
     below, above = ordered[cuts[1:-1] - 1], ordered[cuts[1:-1]]
     middle = below / 2 + above / 2
-    edges = np.where(middle < above, middle, below)  # two neighbouring floats have no number between them
+    edges = np.where(middle < above, middle, below)  # there is no number between two neighbouring floats
     return np.concatenate(([-np.inf], edges, [np.inf]))[places]

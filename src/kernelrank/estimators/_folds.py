@@ -1,4 +1,4 @@
-"""Folds of cross-validation that never split a query."""
+"""Folds of a cross-validation that never split a query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernelrank.exceptions import InvalidParameterError, NoComparablePairsError
 
 
 class Fold(NamedTuple):
-    """Rows to train on, as a mask, and rows to test on, as numbers."""
+    """Training rows, as a mask, and test rows, as numbers."""
 
     train: NDArray[np.bool_]
     test: NDArray[np.intp]
@@ -30,16 +30,16 @@ def make_folds(
     groups: ArrayLike | None,
     random_state: Any,
 ) -> list[Fold]:
-    """Split the rows as `cv` says: a number of folds, a splitter of scikit-learn, or splits.
+    """Return the folds of `cv`: a number of folds, a splitter of scikit-learn, or an iterable of (train, test).
 
-    A number stands for ``GroupKFold`` over `groups`, or for a shuffled ``KFold`` if there are none.
+    A number means ``GroupKFold`` over `groups`, or a shuffled ``KFold`` without groups.
 
     Raises
     ------
     ValueError
-        If rows of one query are both trained and tested on.
+        If rows of a query are both in the training set and in the test set of a fold.
     """
-    encode_queries(groups, len(y), "groups")  # raises an error for what are no groups
+    encode_queries(groups, len(y), "groups")  # raises an error if they are no groups
     together = None if groups is None else as_id_array(groups)
     if together is not None and together.dtype.kind == "O":
         together, _ = encode_queries(groups, len(y))  # ids that cannot be sorted
@@ -51,9 +51,9 @@ def make_folds(
             what = "rows" if together is None else "queries or groups"
             raise ValueError(f"cv asks for {cv} folds of {n_units} {what} (n_samples = {len(y)}): use fewer folds.")
         cv = KFold(cv, shuffle=True, random_state=random_state) if together is None else GroupKFold(cv)
-    rows = np.zeros((len(y), 1))  # splitters only look at the number of rows
+    rows = np.zeros((len(y), 1))  # splitters use the number of rows only
     with warnings.catch_warnings():
-        # Splits that happen to respect the queries are fine; others are refused below.
+        # Splits that happen not to split a query are accepted; others raise an error below.
         warnings.filterwarnings("ignore", "The groups parameter is ignored by", UserWarning)
         splits = cv.split(rows, y, together) if hasattr(cv, "split") else cv
         folds = list(_as_folds(splits, len(y)))
@@ -65,17 +65,17 @@ def make_folds(
             if len(torn):
                 row = int(np.flatnonzero(queries == torn[0])[0])
                 raise ValueError(
-                    f"Fold {number} trains and tests on rows of the same query or group, that of row {row}. Use"
+                    f"Fold {number} of cv splits a query or group, that of row {row}, into training and test rows. Use"
                     " sklearn.model_selection.GroupKFold, or a number of folds."
                 )
     return folds
 
 
 def mean_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean over the folds, of each row; folds for which some score is not defined are left out."""
+    """Return the mean of each row of scores over folds; folds with an undefined score are left out."""
     known = ~np.isnan(scores).any(axis=0)
     if not known.any():
-        raise NoComparablePairsError("The score is defined for no fold: use fewer folds, or larger ones.")
+        raise NoComparablePairsError("The score is undefined for every fold: use fewer, larger folds.")
     return np.asarray(scores[:, known].mean(axis=1))
 
 
@@ -87,10 +87,11 @@ def make_pair_folds(
     groups: ArrayLike | None,
     random_state: Any,
 ) -> list[Fold]:
-    """Split pairs of rows: `train` and `test` of a fold are pairs.
+    """Return folds of pairs of rows: `train` and `test` of a fold select pairs.
 
-    With `groups`, `cv` splits the rows. A pair is trained on if both of its rows are, tested if both are, and else
-    left out. Without, `cv` splits the pairs; a number keeps pairs of the same two rows together.
+    With `groups`, `cv` splits the rows. A pair is in the training set if both of its rows are, in the test set if both
+    of its rows are, and otherwise left out. Without `groups`, `cv` splits the pairs; a number of folds keeps pairs of
+    the same two rows together.
     """
     if groups is not None:
         rows = make_folds(cv, np.zeros(n_rows), queries, groups, random_state)
@@ -107,7 +108,7 @@ def make_pair_folds(
 
 
 def locate(scoring: Any, kernel: Any, alpha: float, fold: int) -> None:
-    """Tell a scoring that wants to know what it is called for next: it has a method of this name."""
+    """Call the method `locate` of a scoring that has one, to say what it is called for next."""
     if hasattr(scoring, "locate"):
         scoring.locate(kernel, alpha, fold)
 
@@ -118,7 +119,7 @@ def _as_folds(splits: Any, n_rows: int) -> Iterator[Fold]:
         try:
             train, test = split
             mask[train] = True
-            test = np.arange(n_rows)[test]  # a mask will do as well
+            test = np.arange(n_rows)[test]  # or a mask
         except (IndexError, TypeError, ValueError) as reason:
             raise InvalidParameterError(
                 f"cv must yield rows to train on and rows to test on, as numbers below {n_rows} or masks, got"

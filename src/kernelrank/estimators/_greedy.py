@@ -1,4 +1,4 @@
-"""Sparse linear models: features selected one by one, by the error on rows that are held out."""
+"""Sparse linear models: greedy selection of features by the held-out error."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _FOLDS = 10
 
 
 class _HoldOut(NamedTuple):
-    """What is held out, and how its error counts."""
+    """Blocks of rows that are held out, and their weights in the loss and in the criterion."""
 
-    blocks: NDArray[np.integer[Any]]  # of each row: those of a block are held out together
-    shares: Array  # of each block in the loss
-    root: Array  # of the weight of each row's squared error in the loss
-    weights: Array  # of each block's sum of squares, times root, in the criterion
-    centre: bool = False  # whether a block's error is that of its pairs, though its level is predicted as well
+    blocks: NDArray[np.integer[Any]]  # block of each row; rows of a block are held out together
+    shares: Array  # share of each block in the loss
+    root: Array  # square root of the weight of each row's squared error in the loss
+    weights: Array  # weight of each block's sum of squares, times root, in the criterion
+    centre: bool = False  # whether the error of a block is that of its pairs, although its mean is predicted as well
 
 
 class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
-    """Selection, and the model of what was selected; a subclass says what is held out."""
+    """Base class for greedy selection with a linear model; a subclass says what is held out."""
 
     n_features: int | None
     alpha: float
@@ -86,7 +86,7 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         return self.support_
 
     def transform(self, X: Any) -> Any:
-        """Reduce X to the selected features, in their order in X.
+        """Return the selected features of X, in their order in X.
 
         Parameters
         ----------
@@ -100,8 +100,8 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         X, qid = separate_qid(X, None)
         if qid is not None:
             warn(
-                "transform leaves the column qid out, and what comes after it will compare rows of different queries."
-                " In a pipeline, enable metadata routing and pass qid to fit and score.",
+                "transform drops the column qid, so that later steps compare rows of different queries. In a pipeline,"
+                " enable metadata routing and pass qid to fit and score.",
                 MissingQueryWarning,
             )
         return super().transform(X)
@@ -113,37 +113,38 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
 
 
 class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
-    r"""Linear regularised least squares of few features, selected one by one by the leave-one-out error.
+    r"""Linear regularised least squares with features selected greedily by the leave-one-out error.
 
-    Starts without features, and adds the one after which the mean squared error of leave-one-out predictions is
-    the smallest, until there are enough [1]_. All candidates are judged exactly, by what :class:`RLS` with the same
-    alpha would predict for each row from all others; nothing is refitted.
+    The selection starts without features. Each step adds the feature that minimises the leave-one-out mean squared
+    error [1]_. The error of every candidate is exact, the same as that of refitting :class:`RLS` with the same alpha
+    without each row, but nothing is refitted.
 
     Parameters
     ----------
     n_features : int, default=None
-        How many to select. By default as long as that lessens the error, and one at least.
+        Number of features to select. None means as long as the error decreases, and at least one.
     alpha : float, default=1e-3
         Weight of the squared norm against the MEAN squared error, as in :class:`RLS`.
 
     Attributes
     ----------
     selected_ : ndarray of shape (n_selected,)
-        Features in the order of their selection. Of equally good ones, the first in X.
+        Selected features, in the order of selection. Of equally good ones, the first in X is selected.
     errors_ : ndarray of shape (n_selected,)
         Leave-one-out mean squared error after each selection, summed over the outputs.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected features.
     coef_ : ndarray of shape (n_features_in_,) or (n_outputs, n_features_in_)
-        Those of :class:`RLS` fitted to the selected features; zero elsewhere.
+        Coefficients of :class:`RLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
     Notes
     -----
-    Time O(k m n) for k selected of n features of m rows; memory for three dense copies of X. Errors are
-    optimistic where they choose: estimate the final model's on other rows.
+    Selecting k of n features takes O(k m n) time for m rows, and memory for three dense copies of X. The errors of the
+    selected features are optimistic, because they were used for the selection: estimate the error of the final model on
+    other rows.
 
     References
     ----------
@@ -169,14 +170,14 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
         self.alpha = alpha
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Select features, and train on them.
+        """Select features, and fit a model to them.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sparse data are made dense.
+            Sparse matrices are converted to dense ones.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Several columns share the selected features.
+            The outputs share the selected features.
 
         Returns
         -------
@@ -187,7 +188,7 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
     def _hold_out(self, y: Array, queries: Codes | None) -> _HoldOut:
         m = len(y)
         if m < 3:
-            raise ValueError(f"Leave-one-out needs three rows at least, got n_samples = {m}.")
+            raise ValueError(f"Leave-one-out needs at least three rows, got n_samples = {m}.")
         return _HoldOut(np.arange(m), np.full(m, 1 / m), np.full(m, np.sqrt(1 / m)), np.ones(m))
 
     def _refit(self, X: Any, y: Array, queries: Codes | None) -> RLS:
@@ -195,39 +196,40 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
 
 
 class GreedyRankRLS(_GreedySelector, Ranker):
-    r"""Linear least-squares ranking by few features, selected one by one by the error on held-out queries.
+    r"""Linear least-squares ranking with features selected greedily by the error on held-out queries.
 
-    Starts without features, and adds the one after which the squared error over pairs of held-out rows is the
-    smallest, until there are enough [1]_. All candidates are judged exactly, by what :class:`RankRLS` would
-    predict; nothing is refitted.
+    The selection starts without features. Each step adds the feature that minimises the squared error over pairs of
+    held-out rows [1]_. The error of every candidate is exact, the same as that of refitting :class:`RankRLS`, but
+    nothing is refitted.
 
     Parameters
     ----------
     n_features : int, default=None
-        How many to select. By default as long as that lessens the error, and one at least.
+        Number of features to select. None means as long as the error decreases, and at least one.
     alpha : float, default=1e-3
         Weight of the squared norm against the AVERAGE loss, as in :class:`RankRLS`.
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a pair; with "pair" every
-        pair counts the same. So are held-out errors; a fold of one ranking counts as a query.
+        pair has the same weight. Held-out errors are averaged in the same way; without queries, a fold counts as a
+        query.
     cv : int, splitter or iterable of (train, test), default=None
-        What is held out: folds, which never split a query, and hold out every row once. By default each query alone;
-        for one ranking, ten folds of shuffled rows, or as many as leave two rows in each. Pairs of rows of the
-        same fold are what the error of one ranking is made of: with ten folds they are a tenth of all, and nine
-        tenths of the rows are trained on. Leave-pair-out would take O(m^2 n) a step.
+        Folds, which never split a query and hold out every row once. By default each query is a fold; without queries,
+        there are ten folds of shuffled rows, or fewer so that each has two rows. Without queries, the error is that of
+        pairs of rows of the same fold: with ten folds, a tenth of all pairs. Leave-pair-out would take O(m^2 n) time
+        per step.
     random_state : int, RandomState instance or None, default=0
-        For the folds of one ranking: the same in every fit, unless None.
+        Seed of the folds without queries: the same in every fit, unless None.
 
     Attributes
     ----------
     selected_ : ndarray of shape (n_selected,)
-        Features in the order of their selection. Of equally good ones, the first in X.
+        Selected features, in the order of selection. Of equally good ones, the first in X is selected.
     errors_ : ndarray of shape (n_selected,)
         Held-out error after each selection: the average loss, summed over the outputs.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected features.
     coef_ : ndarray of shape (n_features_in_,) or (n_outputs, n_features_in_)
-        Those of :class:`RankRLS` fitted to the selected features; zero elsewhere.
+        Coefficients of :class:`RankRLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
         As in :class:`RankRLS`: 0 with queries.
     n_features_in_, feature_names_in_
@@ -235,14 +237,14 @@ class GreedyRankRLS(_GreedySelector, Ranker):
 
     Notes
     -----
-    Time O(k m n) for k selected of n features of m rows, whatever the sizes of queries and folds; memory for two
-    dense copies of X, and one number for each feature and held-out part. Errors are optimistic where they
-    choose: estimate the final model's on other queries.
+    Selecting k of n features takes O(k m n) time for m rows, whatever the sizes of queries and folds, and memory for
+    two dense copies of X and one number per feature and fold. The errors of the selected features are optimistic,
+    because they were used for the selection: estimate the error of the final model on other queries.
 
-    All Q held-out parts share one penalty, in units of the whole loss ``alpha * (1 - 1/Q)``. A part with a share s of
-    the loss is so predicted by a refit with ``alpha * (1 - 1/Q) / (1 - s)``. That is alpha itself if shares are equal,
-    as those of queries with ``query_weighting="query"`` and of folds of the same size are. (The share of
-    a fold of one ranking is that of its rows; a query without pairs has none, and is not one of the Q.)
+    All Q folds share one penalty, ``alpha * (1 - 1/Q)`` in units of the whole loss. The predictions of a fold with a
+    share s of the loss are therefore those of a refit with ``alpha * (1 - 1/Q) / (1 - s)``. This is alpha itself if
+    shares are equal, as for queries with ``query_weighting="query"`` and for folds of the same size. (Without queries,
+    the share of a fold is its share of the rows. A query without pairs has no share, and is not one of the Q.)
 
     With metadata routing enabled, `qid` reaches this step of a pipeline and the ranker after it.
 
@@ -279,14 +281,14 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
-        """Select features, and train on them.
+        """Select features, and fit a model to them.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            A data-frame column named "qid" is taken as the query of each row. Sparse data are made dense.
+            A data-frame column named "qid" is taken as the query of each row. Sparse matrices are made dense.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Utilities, any finite numbers; higher is better. Several columns share the selected features.
+            Utilities, any finite numbers; higher is better. The outputs share the selected features.
         qid : array-like of shape (n_samples,), optional
             Query of each row, in any order; only rows of the same query are compared.
 
@@ -308,16 +310,18 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         of_query = self._shares(sizes)
         shares: Array = np.bincount(blocks, (of_query / sizes)[queries]).astype(np.float64)
         if not shares.any():
-            raise NoComparablePairsError(f"There is no pair to learn from (n_samples = {len(y)}).")
+            raise NoComparablePairsError(
+                f"No query has two rows: there is no pair to learn from (n_samples = {len(y)})."
+            )
         if np.count_nonzero(shares) < 2:
             raise ValueError(
-                "Holding out queries needs two that have pairs, in different folds. For one ranking leave qid out:"
-                " folds of its rows are held out."
+                "At least two queries with pairs are needed, in different folds. If all rows are one ranking, do not"
+                " pass qid: folds of rows are then held out."
             )
         return _HoldOut(blocks, shares, np.sqrt(2 * of_query / sizes)[queries], np.ones(len(shares)))
 
     def _shares(self, sizes: NDArray[np.integer[Any]]) -> Array:
-        """Share of each query in the average loss; over all ordered pairs of its rows."""
+        """Return the share of each query in the average loss over all ordered pairs of its rows."""
         counts = np.where(sizes > 1, 1.0 if self.query_weighting == "query" else sizes.astype(float) ** 2, 0.0)
         return np.asarray(counts / max(counts.sum(), 1.0))
 
@@ -326,7 +330,7 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         if cv is None and queries is not None:
             return queries
         if queries is None and m < 4:
-            raise ValueError(f"Folds of one ranking need four rows at least, got n_samples = {m}.")
+            raise ValueError(f"Folds without queries need at least four rows, got n_samples = {m}.")
         cv = min(_FOLDS, m // 2) if cv is None else cv
         folds = make_folds(cv, y[:, 0], queries, queries, self.random_state)
         blocks = np.full(m, -1)
@@ -345,7 +349,7 @@ class GreedyRankRLS(_GreedySelector, Ranker):
 def _select(
     X: Any, y: Array, queries: Codes | None, held_out: _HoldOut, alpha: float, n_features: int | None
 ) -> tuple[NDArray[np.intp], Array]:
-    """Return the features, and the error after each of them."""
+    """Return the selected features, and the error after each selection."""
     m, n = X.shape
     require_memory(
         8 * n * (2 * m + len(held_out.shares)),
@@ -381,9 +385,9 @@ def _select(
 
 
 def _centre(columns: Array, queries: Codes) -> Array:
-    """Subtract the mean of each query; what is then left of a constant is rounding, and set to zero."""
+    """Subtract the mean of each query; the remainder of a constant column is rounding, and set to zero."""
     m = len(columns)
-    centred = columns - columns.mean(axis=0)  # first, or a large offset would cost digits
+    centred = columns - columns.mean(axis=0)  # before the means of queries, or a large offset would cost digits
     means = sp.csr_array((1.0 / np.bincount(queries)[queries], (queries, np.arange(m))))
     centred -= (means @ centred)[queries]
     rounding = m * np.finfo(np.float64).eps * np.abs(columns).max(axis=0)

@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 
 
 class OrdinalSVM(ThresholdClassifier, SVMPredictor):
-    r"""Support vector ordinal regression: ordered classes by thresholds on one score, with a certificate.
+    r"""Support vector ordinal regression: classifier of ordered classes by thresholds on one score, with a certificate.
 
     With r classes, m rows, and :math:`f(x) = w \cdot x` or a function of a kernel, it minimises
 
@@ -31,8 +31,8 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
               + \sum_{y_i > k} \max(0, 1 - f(x_i) + b_k) \Big) + \alpha \|f\|^2
 
     over f and the thresholds b, which are not penalised: eq. 4 of [1]_, the implicit constraints of [2]_. Every row
-    is compared with every threshold, so a row costs the more, the more classes it is off; and thresholds come out in
-    order without being told to.
+    is compared with every threshold, so that the loss of a row grows with the number of classes it is off, and the
+    thresholds of the solution are in ascending order without a constraint.
 
     Parameters
     ----------
@@ -43,45 +43,45 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
         function, or "precomputed".
     n_basis : int, default=None
-        For other kernels than the linear one: learn a combination of so many rows' kernels, drawn at random, as
-        :class:`NystromMap` does. None means all rows, which is exact.
+        Number of basis rows, drawn at random, for kernels other than the linear one: the model is a combination of
+        their kernels, as with :class:`NystromMap`. None means all rows, which is exact.
     classes : array-like of shape (n_classes,), default=None
-        The classes from the lowest to the highest. None means sorted; text is then sorted by the alphabet.
+        Classes from the lowest to the highest. None means sorted; text is then in alphabetical order.
     tol : float, default=1e-3
-        Stop at a certified gap of ``tol``, relative to the objective of ``w = 0``, which is 1 or less: the mean of
-        ``2 * min(share below, share above)`` of the thresholds. Where the objective is below a tenth of that, the gap
-        to reach falls with the objective, as in :class:`RankSVM`.
+        Stop at a certified gap of ``tol`` times the objective of ``w = 0``. That objective is at most 1: the mean over
+        thresholds of ``2 * min(share of rows below, share of rows above)``. If the objective is less than a tenth of
+        it, the required gap is smaller in proportion, as in :class:`RankSVM`.
     max_iter : int, default=1000
-        Iterations at most, each with two products with the features.
+        Maximum number of iterations, each with two products with the features.
     n_jobs : int, default=None
-        Threads, as in scikit-learn. The result does not depend on it.
+        Number of threads, as in scikit-learn. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        For the draw of `n_basis` rows.
+        Seed of the draw of `n_basis` rows.
     verbose : int or callable, default=0
         As in :class:`RankSVM`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        From the lowest to the highest.
+        Classes from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        One between each class and the next; never falling.
+        One between each class and the next, in ascending order.
     coef_ : ndarray of shape (n_features,)
         Weights of the features; linear kernel only.
     dual_coef_ : ndarray of shape (n_basis,)
         Weights of the kernels of `basis_`; other kernels only.
     basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
-        The rows it was fitted to, or some of them.
+        Basis rows: the training rows, or `n_basis` of them.
     basis_indices_ : ndarray of shape (n_basis,)
-        Which ones, if `n_basis` is given.
+        Row numbers of the basis, if `n_basis` is given.
     kernel_ : Kernel
-        With parameters that depended on the data resolved; not for the linear kernel.
+        Kernel with all parameters as numbers, also those that depend on the data; not for the linear kernel.
     objective_ : float
-        J of the solution.
+        Value of J at the solution.
     gap_ : float
         Certificate: `objective_` exceeds the optimum by at most this.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     history_ : structured ndarray of shape (n_iter_,)
         As in :class:`RankSVM`.
     n_features_in_, feature_names_in_
@@ -89,17 +89,17 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
 
     See Also
     --------
-    RankSVM : Learns the order alone, of any number of levels.
-    RankingClassifier : Sets thresholds on the scores of any ranker.
+    RankSVM : Ranker for any number of levels, without thresholds.
+    RankingClassifier : Thresholds on the scores of any ranker.
 
     Notes
     -----
-    For given scores each threshold can be found by itself, and the loss without them is a convex function of the scores
-    (:class:`kernelrank.losses.OrdinalHinge`): so the solver is that of :class:`RankSVM`, with its certificate. An
-    iteration takes O(m s + m log m + m r) time, for s non-zero features a row.
+    For given scores the best thresholds can be computed one by one, and the minimum over thresholds is a convex
+    function of the scores (:class:`kernelrank.losses.OrdinalHinge`). So the solver, and its certificate, are those of
+    :class:`RankSVM`. An iteration takes O(m s + m log m + m r) time, with s non-zero features per row.
 
-    ``score`` is accuracy, as for every classifier of scikit-learn; for the order of ``score_samples`` there is
-    :func:`kernelrank.metrics.concordance_index`.
+    ``score`` is accuracy, as for every classifier of scikit-learn. To measure the order of rows, use
+    :func:`kernelrank.metrics.concordance_index` with ``score_samples``.
 
     References
     ----------
@@ -141,16 +141,16 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on classes.
+        """Fit the model to classes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            A data-frame column named "qid" is no feature, and is left out.
+            A data-frame column named "qid" is not used as a feature.
         y : array-like of shape (n_samples,)
-            The class of each row.
+            Class of each row.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows: the mean loss is a weighted one.
+            Weights of the rows in the mean loss.
 
         Returns
         -------
@@ -191,7 +191,7 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
 
 
 class _OfSomeRows:
-    """A loss that the other rows have no part in."""
+    """Loss of some rows; the others have no influence."""
 
     def __init__(self, loss: OrdinalHinge, rows: NDArray[np.bool_]) -> None:
         self._loss, self._rows = loss, rows

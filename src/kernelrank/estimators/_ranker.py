@@ -1,4 +1,4 @@
-"""What all rankers share once they are fitted."""
+"""Base classes of estimators: checks of input, prediction, ranking and scoring."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
 
 class Predictor(HasKernel):
-    """Prediction for rows that are checked; a subclass provides ``fit`` and ``_evaluate``."""
+    """Base class for prediction with checked rows; a subclass provides ``fit`` and ``_evaluate``."""
 
-    _any_namespace = False  # whether it computes with arrays of any library
-    _takes_queries = False  # those of a data-frame column; else it is left out
-    _rules: ClassVar[dict[str, Rule]] = {}  # for parameters that mean something else than in other estimators
+    _any_namespace = False  # whether it accepts arrays of any library
+    _takes_queries = False  # whether a data-frame column of queries is used; otherwise it is dropped
+    _rules: ClassVar[dict[str, Rule]] = {}  # for parameters with another meaning than in other estimators
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Score every row of X; within a query, a higher score is a better rank.
+        """Return the score of every row of X; within a query, a higher score is a better rank.
 
         Parameters
         ----------
@@ -53,16 +53,16 @@ class Predictor(HasKernel):
 
         Notes
         -----
-        Equal rows get equal scores, to the last bit, wherever they are in X and however many rows X has. This does not
-        hold for kernels that are functions of the user, nor for arrays of other libraries than NumPy and SciPy: their
-        rows are multiplied as these libraries do it.
+        Equal rows get exactly equal scores, whatever their position and the number of rows. This does not hold for
+        kernels given as functions, nor for arrays of libraries other than NumPy and SciPy, which multiply rows in
+        their own way.
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
         return self._evaluate(check_features(self, X, reset=False, any_namespace=self._any_namespace))
 
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
-        """Score rows that have been checked."""
+        """Return the scores of checked rows."""
         raise NotImplementedError
 
     def _require_target(self, y: Any) -> None:
@@ -80,7 +80,7 @@ class Predictor(HasKernel):
         return X, qid, {name: value for name, value in vars(copy).items() if name.endswith("_in_")}
 
     def _separate_queries(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
-        """Check parameters, and take a column of queries out of X."""
+        """Check parameters, and separate a column of queries from X."""
         check_parameters(self, **self._rules)
         X, qid = separate_qid(X, qid)
         if self._takes_queries and qid is None:
@@ -99,7 +99,7 @@ class Predictor(HasKernel):
 
 
 class SVMPredictor(Predictor):
-    """Prediction with ``coef_``, or with a kernel and a basis; a subclass provides ``fit``."""
+    """Base class for prediction with ``coef_``, or with a kernel and a basis; a subclass provides ``fit``."""
 
     kernel: Any
     n_basis: int | None
@@ -115,7 +115,7 @@ class SVMPredictor(Predictor):
     def _represent(
         self, X: Any, queries: NDArray[np.int32] | None = None, chosen: dict[str, Any] | None = None
     ) -> Representation:
-        """Prepare rows for a solver; parameters may be `chosen` in place of those of the estimator."""
+        """Return rows as a solver takes them; `chosen` parameters replace those of the estimator."""
         given = {"kernel": self.kernel, "n_basis": self.n_basis, "random_state": self.random_state, **(chosen or {})}
         threads = resolve_threads(self.n_jobs)
         if self.verbose and not callable(self.verbose) and not isinstance(make_kernel(given["kernel"]), Linear):
@@ -133,7 +133,7 @@ class SVMPredictor(Predictor):
 
 
 class Ranker(Predictor):
-    """Ranking and scoring by predictions."""
+    """Base class for rankers: ranking and scoring by predictions."""
 
     # With metadata routing enabled, qid reaches fit and score without set_*_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
@@ -143,7 +143,7 @@ class Ranker(Predictor):
     _fitted_with_queries: bool  # set by the subclass
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score every row of X, as `predict` does; scikit-learn's scorers look for this name.
+        """Return the score of every row of X, as `predict` does; scikit-learn's scorers use this method.
 
         Parameters
         ----------
@@ -156,13 +156,13 @@ class Ranker(Predictor):
         return self.predict(X)
 
     def rank(self, X: Any, qid: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Rank of every row in its query: 1 is the best, equal scores share the better rank.
+        """Return the rank of every row in its query: 1 is the best, and equal scores share the better rank.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         qid : array-like of shape (n_samples,), optional
-            Query of each row; a data-frame column named "qid" does as well.
+            Query of each row; a data-frame column named "qid" can be used instead.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class Ranker(Predictor):
     def score(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Mean concordance over the queries, and over the outputs if there are several.
+        """Return the mean concordance over queries, and over outputs if there are several.
 
         See :func:`kernelrank.metrics.concordance_index`.
 
@@ -190,13 +190,13 @@ class Ranker(Predictor):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             True utilities.
         qid : array-like of shape (n_samples,), optional
-            Query of each row; a data-frame column named "qid" does as well.
+            Query of each row; a data-frame column named "qid" can be used instead.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
-            Share of correctly ordered pairs, between 0 and 1; ties count half.
+            Share of pairs in the right order, between 0 and 1; ties count half.
 
         Warns
         -----
@@ -218,7 +218,7 @@ class SVMRanker(SVMPredictor, Ranker):
 
 
 def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> NDArray[np.float64]:
-    """Return targets with a column an output."""
+    """Return targets as a matrix with one column per output."""
     targets: NDArray[np.float64] = check_array(as_array(y, "y"), dtype=np.float64, input_name="y")
     if len(targets) != n_rows:
         raise ValueError(f"y has {len(targets)} rows, but there are {n_rows} rows.")
@@ -228,7 +228,7 @@ def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> ND
 
 
 def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: Array) -> Array:
-    """Kernel of X and the basis, times weights, without the whole matrix in memory; no basis if X is the matrix."""
+    """Return the kernel of X and the basis times weights, in blocks; without a basis, X is the kernel matrix."""
     blocks = kernel.blocks(X, basis, n_elements=_PREDICTED_AT_ONCE)
     return array_namespace(weights).concat([multiply(block, weights) for _, block in blocks])
 

@@ -1,4 +1,4 @@
-"""Categories from any ranker."""
+"""Classifier of ordered categories on the scores of any ranker."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from kernelrank.estimators._rank_svm import RankSVM
 
 
 class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[misc]
-    """Puts rows into ordered categories by thresholds on the scores of a ranker.
+    """Classifier of ordered categories by thresholds on the scores of a ranker.
 
-    The ranker learns the order of the categories; then thresholds are set between its scores of the training rows, so
-    that as few of them as possible are put into a wrong category. :class:`OrdinalSVM` learns scores and thresholds
+    The ranker is fitted to the order of the categories. Then thresholds are set on its scores of the training rows, so
+    that as few rows as possible are put into a wrong category. :class:`OrdinalSVM` learns scores and thresholds
     together.
 
     Parameters
     ----------
     ranker : estimator, default=None
-        Anything with ``fit(X, y)`` whose ``decision_function`` or ``predict`` returns one score a row: a ranker, a
-        regressor, a pipeline that ends with one. It is cloned. None means ``RankSVM()``.
+        Any estimator whose ``decision_function`` or ``predict`` returns one score per row: a ranker, a regressor, or a
+        pipeline that ends with one. It is cloned. None means ``RankSVM()``.
     classes : array-like of shape (n_classes,), default=None
-        The categories from the lowest to the highest. None means sorted; text is then sorted by the alphabet.
+        Categories from the lowest to the highest. None means sorted; text is then in alphabetical order.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
     classes_ : ndarray of shape (n_classes,)
         Categories from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        One between each category and the next; never falling. Equal ones have a category between them that is never
-        predicted; infinite ones belong to such a category at an end.
+        One between each category and the next, in ascending order. A category between two equal thresholds is never
+        predicted; infinite thresholds belong to such a category at an end.
     n_features_in_, feature_names_in_
         Those of the ranker.
 
@@ -51,11 +51,11 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
 
     Notes
     -----
-    Thresholds take O(m log m + m n_classes) time, and are the best there are for the scores: a dynamic program finds
-    them. ``score`` is accuracy, as for every classifier; ``ranker_.score`` measures the order.
+    A dynamic program finds the best thresholds for the scores in O(m log m + m n_classes) time. ``score`` is accuracy,
+    as for every classifier; ``ranker_.score`` measures the order.
 
-    One set of thresholds serves all queries. That makes sense if a category means the same in each, and scores are
-    comparable between them.
+    All queries share the thresholds, so categories must have the same meaning in every query, and scores must be
+    comparable between queries.
 
     Examples
     --------
@@ -77,18 +77,18 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
     def fit(
         self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Train the ranker, and set the thresholds.
+        """Fit the ranker, and set the thresholds.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             As the ranker takes it.
         y : array-like of shape (n_samples,)
-            The category of each row.
+            Category of each row.
         qid : array-like of shape (n_samples,), optional
-            Query of each row; handed to the ranker's ``fit`` if given.
+            Query of each row; passed to the ranker's ``fit`` if given.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; handed to the ranker's ``fit`` if given. An error counts the weight of its row.
+            Weights of the rows; passed to the ranker's ``fit`` if given. An error has the weight of its row.
 
         Returns
         -------

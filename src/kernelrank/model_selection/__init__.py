@@ -1,4 +1,4 @@
-"""How well a model will do on new rows, and whether that can be chance."""
+"""Estimates of the performance of a model on new rows, tests of their significance, and comparisons of models."""
 
 from kernelrank.model_selection._coefficients import CoefIntervals, coef_intervals
 from kernelrank.model_selection._compare import compare

@@ -1,4 +1,4 @@
-"""How certain the coefficients of a linear model are."""
+"""Confidence intervals of the coefficients of a linear model."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class CoefIntervals(NamedTuple):
     Attributes
     ----------
     coef : ndarray of shape (n_features,)
-        Of the model for all rows.
+        Coefficients of the model fitted to all rows.
     low, high : ndarray of shape (n_features,)
         Ends of the intervals.
     folds : ndarray of shape (n_folds, n_features)
-        Of the models without each fold.
+        Coefficients of the models fitted without each fold.
     """
 
     coef: Vector
@@ -51,28 +51,28 @@ def coef_intervals(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> CoefIntervals:
-    r"""Compute intervals of the coefficients of a linear model, from models without each fold.
+    r"""Compute confidence intervals of the coefficients of a linear model, from models without each fold.
 
-    The models without each fold share most of their rows, so their spread is much smaller than that of models of new
-    data. The delete-a-group jackknife [1]_ corrects for it: of K folds and coefficients :math:`w_k` without fold k,
+    The models without each fold share most of their rows, so they differ much less than models of new data would.
+    The delete-a-group jackknife [1]_ corrects for it: with K folds and coefficients :math:`w_k` without fold k,
 
     .. math:: \mathrm{se}^2 = \frac{K - 1}{K} \sum_k (w_k - \bar w)^2,
 
-    and the interval is :math:`w \pm t_{K-1}\, \mathrm{se}`. It is for one coefficient at a time, and about the model
-    that is fitted: regularisation draws its coefficients towards zero, and those of correlated features towards each
+    and the interval is :math:`w \pm t_{K-1}\, \mathrm{se}`. It is for one coefficient at a time, and for the
+    regularised model: regularisation shrinks coefficients towards zero, and those of correlated features towards each
     other.
 
     Parameters
     ----------
     estimator : estimator with a vector ``coef_`` once it is fitted, or a pipeline that ends with one
-        One that chooses parameters chooses anew for each fold.
+        An estimator that chooses its parameters does so for each fold.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
     qid : array-like of shape (n_samples,), optional
-        Query of each row; handed to ``fit`` if given.
+        Query of each row; passed to ``fit`` if given.
     groups : array-like of shape (n_samples,), optional
-        What the folds must not split, if that is not the queries.
+        Group of each row, which folds do not split; the queries by default.
     cv : int, splitter or iterable of (train, test), default=10
         Folds of about the same size that hold out every row once: see :class:`kernelrank.RankSVMCV`.
     confidence : float, default=0.95
@@ -114,7 +114,7 @@ def coef_intervals(
     folds = make_folds(cv, targets, queries, ids if groups is None else groups, random_state)
     tested = np.bincount(np.concatenate([fold.test for fold in folds]), minlength=rows)
     if len(folds) < 2 or (tested != 1).any() or any(fold.train.sum() + len(fold.test) != rows for fold in folds):
-        raise ValueError("cv must have two folds at least, hold out every row once, and train on all others.")
+        raise ValueError("cv must have at least two folds, hold out every row once, and train on all other rows.")
     parts = [np.arange(rows), *(np.flatnonzero(fold.train) for fold in folds)]
     params = {} if qid is None else {"qid": qid}  # a column of X stays there: a pipeline may know what to do with it
     arguments = ((estimator, X.tocsr() if sp.issparse(X) else X, y, params, part) for part in parts)
@@ -133,7 +133,6 @@ def _fit_coef(estimator: Any, X: Any, y: Any, params: dict[str, Any], rows: NDAr
     coef = np.asarray(getattr(last, "coef_", np.nan), dtype=np.float64)
     if coef.ndim != 1:
         raise TypeError(
-            "estimator must have a vector coef_ once it is fitted, as a linear model of one output has it;"
-            f" {last!r} has none."
+            f"estimator must have a vector coef_ after fit, as linear models with one output have; {last!r} has none."
         )
     return coef

@@ -1,4 +1,4 @@
-"""Estimators compared by the same held-out rows."""
+"""Comparison of estimators on the same held-out rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JackknifeSample:
-    """Rows, and units of them that are left out: values are the wins of the rows, and the influences of the units.
+    """Rows with jackknife units; values are the wins of the rows, followed by the influences of the units.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class JackknifeSample:
         return share, combine_variances(direct, variance(values[m:], strata=self.strata))
 
     def pvalue(self, differences: Array, estimate: float, variance: float) -> float:
-        """Test by the normal approximation, or by signs if there is no variance."""
+        """Return the p-value of the normal approximation, or of a sign test if there is no variance."""
         return self.rows.pvalue(differences[: len(self.rows.pairs)], estimate, variance)
 
 
@@ -65,12 +65,12 @@ def compare(
     random_state: int | np.random.RandomState | None = 0,
     verbose: int = 1,
 ) -> Comparison:
-    """Compare the concordance of estimators on new rows, by the same held-out rows, with tests of the differences.
+    """Compare the concordance of estimators on the same held-out rows, and test the differences.
 
     Parameters
     ----------
     estimators : mapping or list of estimators
-        Names and estimators; those of a list are numbered.
+        Names and estimators; estimators of a list are named 0, 1, ...
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Utilities, or two classes of any kind.
@@ -84,7 +84,7 @@ def compare(
     params : dict, optional
     n_jobs : int, default=None
     random_state : int, RandomState instance or None, default=0
-        The folds are the same for all.
+        All estimators get the same folds.
     verbose : int, default=1
         As in :func:`estimate_concordance`.
 
@@ -96,17 +96,17 @@ def compare(
 
     See Also
     --------
-    kernelrank.metrics.compare_scores : Models that are there, compared by a set of test rows.
+    kernelrank.metrics.compare_scores : Compare fitted models on a set of test rows.
 
     Notes
     -----
-    Without queries, a row is in many pairs, and DeLong's test allows for that: by how the held-out comparisons differ
-    between rows, or groups. It takes models as given, and does not see how much they vary with what they are trained
-    on: its p-values are too small, unless models are good and rows are many. The jackknife sees that as well. It is
-    the default if all the estimators have closed forms, for up to 500 rows.
+    Without queries, a row is part of many pairs. DeLong's test allows for that: it uses the variation of the held-out
+    comparisons between rows, or groups. It takes the models as given and ignores how much they vary with the training
+    rows, so its p-values are too small unless models are good and rows are many. The jackknife includes this variation.
+    It is the default if all estimators have closed forms, for up to 500 rows.
 
-    With queries, Wilcoxon's signed ranks test the differences between queries; with groups of queries, between the
-    means of groups, and estimates are then means over groups as well.
+    With queries, Wilcoxon's signed-rank test is applied to the differences per query. With groups of queries, it is
+    applied to the means per group, and estimates are then means over groups as well.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def compare(
         raise TypeError(f"estimators must be a list, or a mapping of names to estimators, got {show(estimators)}.")
     named: dict[Hashable, Any] = dict(estimators if isinstance(estimators, Mapping) else enumerate(estimators))
     if len(named) < 2:
-        raise ValueError(f"A comparison takes two estimators at least, got {len(named)}.")
+        raise ValueError(f"estimators must have at least two, got {len(named)}.")
     for name, each in named.items():
         ESTIMATOR(f"estimators[{name!r}]", each)
     samples = [
@@ -150,7 +150,7 @@ def compare(
     comparison = _compare_samples(tuple(named), found, sample, confidence)
     comparison = replace(comparison, notes=_notes(validation, tuple(named), [estimate for estimate, _ in found]))
     if sample.queries is not None and groups is not None:
-        return comparison  # of means of groups
+        return comparison  # its intervals are those of means over groups
     return replace(comparison, intervals=tuple(estimate.interval for estimate, _ in found))
 
 
@@ -181,7 +181,7 @@ def _notes(validation: CrossValidation, names: tuple[Hashable, ...], estimates: 
 
 
 def _means(values: Array | None, groups: NDArray[np.integer]) -> Array:
-    """Return the means over groups, of those that have a value."""
+    """Return the mean of each group that has a value."""
     assert values is not None
     known = ~np.isnan(values)
     sums, counts = np.bincount(groups[known], weights=values[known]), np.bincount(groups[known])

@@ -1,4 +1,4 @@
-"""Which held-out rows are compared, and by which models."""
+"""Strategies of cross-validation: which rows are held out, and which of them are compared by which model."""
 
 from __future__ import annotations
 
@@ -33,27 +33,28 @@ Strategy = Literal["leave-pair-out", "pooled", "averaged", "tournament"]
 _FOLDS = 10
 _NOT_COMPARED = -128  # in an order
 _BLOCK_ELEMENTS = 1 << 22
+_NO_TARGETS = "because the remaining rows have all the same y"
 
 
 class PairCounts(NamedTuple):
-    """Held-out pairs in the right order, and all, of each row; or values of queries."""
+    """Counts of held-out pairs per row: in the right order, and in total. With queries, also a value per query."""
 
     wins: Array
     pairs: Array
     n_fits: int
     skipped: tuple[str, ...] = ()
-    scores: Array | None = None  # that the rows were compared by, if they are the same for all pairs of a row
-    values: Array | None = None  # of queries
+    scores: Array | None = None  # of the rows, if one score per row serves all of its pairs
+    values: Array | None = None  # concordance per query
 
     @property
     def estimate(self) -> float:
-        """The estimate itself."""
+        """Estimate of the concordance."""
         return influences(self.wins, self.pairs)[0] if self.values is None else float(np.nanmean(self.values))
 
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What is held out and compared, and how: see :func:`estimate_concordance`."""
+    """Parameters of a cross-validation, checked: see :func:`estimate_concordance`."""
 
     strategy: Strategy
     cv: Any
@@ -74,28 +75,28 @@ class CrossValidation:
         random_state: Any,
         verbose: int,
     ) -> Self:
-        """Check parameters, and choose what is not given."""
+        """Check parameters, and set the defaults that depend on the sample."""
         _check_options(strategy, cv, nested, n_jobs, random_state, verbose)
         if strategy is None:
             strategy = "leave-pair-out" if sample.queries is None else "averaged"
         if isinstance(cv, Iterator):
-            cv = list(cv)  # folds are asked for more than once
+            cv = list(cv)  # folds are needed more than once
         if not isinstance(random_state, Integral):
-            random_state = check_random_state(random_state).randint(2**31)  # and must be the same
+            random_state = check_random_state(random_state).randint(2**31)  # and the same ones each time
         validation = cls(strategy, cv, nested, n_jobs, random_state, verbose)
         validation._check(sample)
         return validation
 
     def _check(self, sample: Sample) -> None:
         if self.pairwise and self.cv is not None:
-            raise ValueError(f"{self.strategy} holds out pairs, and takes no cv.")
+            raise ValueError(f"cv must be None for strategy={self.strategy!r}, which holds out pairs.")
         if sample.queries is not None and self.strategy != "averaged":
             if self.strategy != "leave-pair-out":
-                raise ValueError(f"Rows of different queries are not compared: {self.strategy} takes no qid.")
+                raise ValueError(f"strategy={self.strategy!r} takes no qid: it compares rows of different queries.")
             if sample.groups is not None:
                 raise ValueError(
-                    "leave-pair-out trains on the other rows of a query. Hold out whole queries by"
-                    ' strategy="averaged", or say split_groups=True if new rows will come from the same queries.'
+                    "leave-pair-out trains on the other rows of a query. Hold out whole queries with"
+                    ' strategy="averaged", or pass split_groups=True if new rows will come from the same queries.'
                 )
 
     @property
@@ -104,11 +105,11 @@ class CrossValidation:
         return self.strategy in ("leave-pair-out", "tournament")
 
     def prepare(self, estimator: Any, sample: Sample) -> Any:
-        """Return the estimator to be held out with."""
+        """Return the estimator to fit to training sets: see :func:`prepare_estimator`."""
         return prepare_estimator(estimator, sample, nested=self.nested, pairs=self.pairwise)
 
     def count(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
-        """Compare the held-out rows."""
+        """Fit models, and count the held-out pairs that they put in the right order."""
         if self.strategy == "leave-pair-out":
             return self._leave_pair_out(estimator, sample)
         if self.strategy == "tournament":
@@ -130,7 +131,7 @@ class CrossValidation:
             pairs[part] = known.sum(axis=1)
             wins[part] = (pairs[part] + np.where(known, right, 0).sum(axis=1)) / 2
             missed += int((compared & ~known).sum()) // 2
-        return PairCounts(wins, pairs, n_fits, _skipped(missed, "pairs without which nothing is left to learn from"))
+        return PairCounts(wins, pairs, n_fits, _skipped(missed, f"pairs, {_NO_TARGETS}"))
 
     def _tournament(self, estimator: Any, sample: Sample) -> PairCounts:
         order, n_fits = self._order(estimator, sample, every=True)
@@ -139,11 +140,11 @@ class CrossValidation:
         missed = (sample.n_rows * (sample.n_rows - 1) - games.sum()) // 2
         scores = (np.where(known, order, 0).sum(axis=1) / np.maximum(games, 1) + 1) / 2
         counts = RowCounts(sample.utilities)
-        skipped = _skipped(missed, "pairs without which nothing is left to learn from")
+        skipped = _skipped(missed, f"pairs, {_NO_TARGETS}")
         return PairCounts(counts.wins(scores), counts.pairs, n_fits, skipped, scores)
 
     def _order(self, estimator: Any, sample: Sample, every: bool) -> tuple[Order, int]:
-        """Tell which row of each pair is the higher one when both, or their groups, are held out."""
+        """Return the order of each pair of rows when both, or their groups, are held out, and the number of fits."""
         m = sample.n_rows
         self.require_rows(sample)
         require_memory(m * m, f"The order of all pairs, of shape {(m, m)},", 'Use folds: strategy="averaged".')
@@ -169,9 +170,9 @@ class CrossValidation:
         return order, held_out.n_fits
 
     def require_rows(self, sample: Sample) -> None:
-        """Make sure that pairs can be held out."""
+        """Raise an error if there are too few rows to hold out pairs."""
         if self.pairwise and sample.strata is not None and np.bincount(sample.strata).min() < 2:
-            raise ValueError(f"{self.strategy} takes two rows of each class at least: one is held out.")
+            raise ValueError(f"strategy={self.strategy!r} needs at least two rows of each class: one is held out.")
 
     def _averaged(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
         found, n_fits = self._predict(estimator, sample, folds)
@@ -188,7 +189,7 @@ class CrossValidation:
                 wins[rows] += counts.wins(scores.tied())
         skipped = (
             *_skipped(equal, f"of {len(folds)} folds, whose rows have all the same y"),
-            *_skipped(untrained, f"of {len(folds)} folds, without which nothing is left to learn from"),
+            *_skipped(untrained, f"of {len(folds)} folds, {_NO_TARGETS}"),
         )
         return PairCounts(wins, pairs, n_fits, skipped)
 
@@ -197,13 +198,11 @@ class CrossValidation:
         known = np.flatnonzero(~np.isnan(scores))
         wins, pairs = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
         if len(known) == 0:
-            raise UndefinedMetricError("Nothing is left to learn from without any of the folds.")
+            raise UndefinedMetricError("The training rows of every fold have all the same y: no model can be fitted.")
         counts = RowCounts(sample.utilities[known])
         wins[known], pairs[known] = counts.wins(scores[known]), counts.pairs
         missed = sample.n_rows - len(known)
-        return PairCounts(
-            wins, pairs, n_fits, _skipped(missed, "rows without which nothing is left to learn from"), scores
-        )
+        return PairCounts(wins, pairs, n_fits, _skipped(missed, f"rows, {_NO_TARGETS}"), scores)
 
     def _by_query(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
         assert sample.queries is not None
@@ -220,12 +219,14 @@ class CrossValidation:
         equal = np.isnan(ranked)
         ranked[unknown] = np.nan
         if np.isnan(ranked).all():
-            raise NoComparablePairsError("No query has rows to compare, and others to learn from.")
+            raise NoComparablePairsError(
+                "No query can be scored: its rows, or the rows of all others, have the same y."
+            )
         skipped = (
             *_skipped(equal.sum(), f"of {len(values)} queries, whose rows have all the same y"),
             *_skipped(
                 (np.isnan(ranked) & ~equal).sum(),
-                f"of {len(values)} queries, without which nothing is left to learn from",
+                f"of {len(values)} queries, {_NO_TARGETS}",
             ),
         )
         n_pairs[np.isnan(ranked)] = 0
@@ -234,7 +235,7 @@ class CrossValidation:
     def _scores(
         self, estimator: Any, sample: Sample, folds: list[Rows], compared: NDArray[np.bool_]
     ) -> tuple[Array, int]:
-        """Return the score of each row by a model that has not seen it, NaN if there is none."""
+        """Return the held-out score of each row, NaN if there is none, and the number of fits."""
         times = np.bincount(np.concatenate(folds), minlength=sample.n_rows)
         if (times[compared] != 1).any() or (times > 1).any():
             raise ValueError("cv must hold out each row once.")
@@ -246,7 +247,7 @@ class CrossValidation:
         return scores.tied(sample.queries), n_fits
 
     def folds(self, sample: Sample) -> list[Rows]:
-        """Return the rows that are held out together; folds keep the share of two classes where they can."""
+        """Return the test rows of each fold; with two classes, folds are stratified where possible."""
         if self.pairwise:
             return []
         cv, strata, groups = self.cv, sample.strata, sample.groups
@@ -267,7 +268,7 @@ class CrossValidation:
 
     def _predict(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[list[Predicted | None], int]:
         options = (estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose)
-        # Folds that split all queries have a closed form as well, which costs far more than refits.
+        # Folds that split queries have a closed form, too, but refits are much cheaper.
         torn = sample.queries is not None and sample.groups is None
         held_out = Refits(*options) if torn else hold_out(*options, pairs=False)
         found = list(held_out.predict(folds, len(folds)))
@@ -284,9 +285,9 @@ def _check_options(strategy: Any, cv: Any, nested: Any, n_jobs: Any, random_stat
 
 
 def _leaves_one_level(utilities: Array) -> NDArray[np.bool_] | None:
-    """Tell without which pairs all other rows have the same utility, and there is nothing to learn from."""
+    """Tell for which held-out pairs all remaining rows have the same utility."""
     levels, codes = np.unique(utilities, return_inverse=True)
-    if len(levels) > 3:  # two rows cannot take away more than two of them
+    if len(levels) > 3:  # a pair can remove two of them at most
         return None
     sizes, n = np.bincount(codes), len(levels)
     left = sizes - np.eye(n, dtype=np.intp)[:, None, :] - np.eye(n, dtype=np.intp)[None, :, :]

@@ -32,32 +32,32 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate of the concordance on new rows; for two classes, of the area under the ROC curve.
+    """Estimate of the concordance on new rows; with two classes, of the area under the ROC curve.
 
     Attributes
     ----------
     estimate : float
     interval : tuple of float
-        Ends of its confidence interval.
+        Lower and upper end of the confidence interval.
     confidence : float
-        Of the interval.
+        Confidence level of the interval.
     strategy : str
-        How it was made.
+        Strategy of the cross-validation.
     n_pairs : int
-        Pairs of rows that were compared.
+        Number of pairs of rows that were compared.
     n_fits : int
-        Models that were trained.
+        Number of models that were fitted.
     skipped : tuple of str
-        What was left out, and why.
+        Pairs, folds or queries that were left out, and why.
     std_error : float
-        Square root of the variance that the interval is made of.
+        Standard error that the interval is based on.
     influence : ndarray
-        How much the estimate moves with the weight of each row, models being given; with queries, of each that was
-        compared. Differences between estimates of the same rows have the differences of these.
+        Influence of each row on the estimate, models being fixed; with queries, of each query that was compared. The
+        influences on the difference of two estimates of the same rows are the differences of these.
     jackknife : ndarray or None
-        How much it moves without each row or group, or block of these: the models, too.
+        Influence of each jackknife unit (row, group, or block of these), including its influence on the models.
     values : ndarray or None
-        With queries, the concordance of each, NaN where there is nothing to compare; the estimate is their mean.
+        With queries, the concordance of each, NaN if it has no pair; the estimate is their mean.
     """
 
     estimate: float
@@ -89,8 +89,8 @@ def run_estimate(
     options.check(validation, sample)
     if validation.strategy == "pooled":
         warn(
-            "Pooling compares scores of different models, and is pessimistic: the less there is to be learnt, and"
-            " the fewer rows there are, the more. Leave-pair-out is not.",
+            "Pooling compares scores of different models, and its estimate is pessimistic, the more so the weaker the"
+            " signal and the fewer the rows. Leave-pair-out has no such bias.",
             PooledEstimateWarning,
         )
     folds = validation.folds(sample) if folds is None else folds
@@ -151,61 +151,68 @@ def estimate_concordance(
     random_state: int | np.random.RandomState | None = 0,
     verbose: int = 1,
 ) -> Estimate:
-    r"""Estimate the concordance of an estimator on new rows: the share of pairs it will put in the right order.
+    r"""Estimate the concordance of an estimator on new rows: the share of pairs that it puts in the right order.
 
     Parameters
     ----------
     estimator : estimator
-        Anything of scikit-learn that gives one score a row: a ranker, regressor, classifier of two classes, pipeline
-        or search. :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS` are fitted once, and their held-out
-        predictions come in closed form. Others are fitted anew for everything that is held out.
+        Any estimator of scikit-learn that returns one score per row: a ranker, regressor, classifier of two classes,
+        pipeline or search. :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS` are fitted once, and their held-out
+        predictions are computed in closed form. Others are fitted once per training set.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
-        Utilities: numbers, of which the higher are better.
+        Utilities: numbers, higher is better.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
-        What is held out, and what is compared.
+        Which rows are held out, and which are compared.
 
-        - "leave-pair-out": every pair of rows with different utilities, compared by a model of all other rows. Next to
-          unbiased, and of low variance; the default for one ranking.
-        - "averaged": rows of the same fold, compared by a model of the other folds; the pairs of all folds count alike.
-          The default with queries: whole queries are held out, and the estimate is the mean over them.
-        - "pooled": all rows, by the scores that models of the other folds give them. Scores of different models are
-          not made to be compared: the estimate is pessimistic, and a warning says so.
-        - "tournament": all rows, by the number of others that each of them beats when the two are held out. See
-          :func:`tournament_roc`.
+        - "leave-pair-out": each pair of rows with different utilities is held out, and compared by a model of all other
+          rows. The estimate is almost unbiased and has a low variance. It is the default without queries.
+        - "averaged": folds are held out, and rows of the same fold are compared; every pair has the same weight. With
+          queries, whole queries are held out, and the estimate is the mean over queries. It is the default with
+          queries.
+        - "pooled": folds are held out, and all rows are compared by their held-out scores. Scores of different models
+          are not comparable: the estimate is pessimistic, and a warning says so.
+        - "tournament": each pair of rows is held out, and rows are compared by the number of others that they are
+          ranked above. See :func:`tournament_roc`.
     cv : int, splitter or iterable of (train, test), default=None
-        The folds of "averaged" (by default ten; with queries, each of them) and "pooled" (each row). A number means so
-        many at most: fewer if there are fewer rows or groups, or of two classes fewer that have the rarer one.
+        Folds of "averaged" (default: ten, or one per query) and "pooled" (default: one per row). A number is the
+        largest number of folds: there are fewer if there are fewer rows or groups, or fewer of the rarer of two
+        classes.
     qid : array-like of shape (n_samples,), optional
-        Query of each row: only rows of the same query are compared, and they are held out together.
+        Query of each row. Only rows of the same query are compared, and they are held out together.
     groups : array-like of shape (n_samples,), optional
-        Rows that depend on each other, such as samples of one patient: they are held out together. With
-        "leave-pair-out" all rows of both groups of a pair are. A search of scikit-learn is told of them by
-        ``params={"groups": groups}``, for folds of its own that keep them together.
+        Group of each row. Rows of a group depend on each other, such as samples of one patient, and are held out
+        together; "leave-pair-out" holds out all rows of both groups of a pair. A search of scikit-learn gets them by
+        ``params={"groups": groups}``, so that its inner folds keep them together, too.
     split_groups : bool, default=False
-        Train on rows of a query or group while others of it are tested on. What is learnt about the group then
-        counts as skill: say it only if new rows will come from the same groups.
+        Whether rows of a query or group may be in the training set while others of it are tested. The estimate then
+        includes what is learnt about the group: use it only if new rows will come from the same groups.
     nested : bool, default=True
-        An estimator that chooses its parameters, as :class:`kernelrank.RankRLSCV` or ``GridSearchCV``, does so anew
-        without each of the held-out pairs or folds. False means once, by all rows: fast, and optimistic.
+        Whether an estimator that chooses its parameters, such as :class:`kernelrank.RankRLSCV` or ``GridSearchCV``,
+        does so for each training set. With False it does so once, with all rows: fast, but optimistic.
     interval : {"rows", "jackknife"}, default=None
-        What the interval is made of. "rows": how the held-out comparisons differ between rows, as in DeLong's method.
-        It is free, but too narrow unless models are good and rows are many: that other rows would have made other
-        models, it does not see. "jackknife": also estimates without each row, group or query (without one of a hundred
-        parts of them, if there are more), which see that. By default where it costs little: if pairs are held out in
-        closed form, of up to 500 rows and three of each class at least, without groups.
+        Variance that the interval is based on.
+
+        - "rows": variance of the held-out comparisons between rows, as in DeLong's method. It takes no further time,
+          but ignores that models depend on the training rows: it is too narrow unless models are good and rows are
+          many.
+        - "jackknife": also uses estimates without each row, group or query (or without each of a hundred blocks, if
+          there are more), which include the variation of models.
+
+        The default is "jackknife" where it takes little time: if pairs are held out in closed form, without groups,
+        with up to 500 rows and at least three of each class; otherwise "rows".
     confidence : float, default=0.95
     params : dict, optional
-        Further arguments of ``fit``, such as ``{"sample_weight": ...}``, an element a row. `qid` is passed to an
-        estimator whose ``fit`` has an argument of that name; others, as regressors, learn without it.
+        Further arguments of ``fit``, such as ``{"sample_weight": ...}``, with one element per row. `qid` is passed to
+        estimators whose ``fit`` has an argument of that name, but not to others, such as regressors.
     n_jobs : int, default=None
-        Processes for refits; -1 means all cores.
+        Number of processes for refits; -1 means all cores.
     random_state : int, RandomState instance or None, default=0
-        Of the folds.
+        Seed of the folds.
     verbose : int, default=1
-        Show the progress of work that takes more than two seconds, on standard error, and before it starts how long
-        it will take; 0 does not.
+        Whether to show, on standard error, the expected time and the progress of work that takes more than two seconds;
+        0 shows nothing.
 
     Returns
     -------
@@ -214,29 +221,30 @@ def estimate_concordance(
     Warns
     -----
     IdenticalRowsWarning
-        If rows are trained on that are identical with held-out ones.
+        If training sets have rows that are identical with held-out ones.
     PooledEstimateWarning
         If scores are pooled.
 
     See Also
     --------
     estimate_auc : The same for two classes.
-    permutation_test : Whether the estimate can be chance.
-    compare : Which of several estimators is better.
+    permutation_test : Test whether the estimate is significant.
+    compare : Compare several estimators.
 
     Notes
     -----
-    The number of fits is that of the pairs for "leave-pair-out", m (m - 1) / 2 for "tournament", else that of the
-    folds; with closed forms one, and then "leave-pair-out" is O(m^3) or O(m^2 n), the same as a fit without.
+    The number of fits is the number of pairs for "leave-pair-out", m (m - 1) / 2 for "tournament", and the number of
+    folds otherwise. Closed forms take one fit; "leave-pair-out" then takes O(m^3) or O(m^2 n) time, as the fit does.
 
-    The interval is normal in the logarithm of the odds, and so stays between 0 and 1; with queries, it is Student's of
-    the mean over them. If all pairs are in the right order, its lower end is that of as many successes without a
-    failure as there are independent rows of the rarer class, or queries. With the jackknife, its variance is the
-    geometric mean of that of the rows and that of the jackknife: the first counts the variation of models not at all,
-    the second twice. How often it holds the true value was measured: see the page "How should I estimate AUC?".
+    The interval is a normal interval of the log-odds, so that it stays between 0 and 1. With queries, it is Student's t
+    interval of the mean over queries. If all pairs are in the right order, its lower end is that of Wilson's interval
+    for n successes of n, where n is the number of independent rows of the rarer class, or of queries. With the
+    jackknife, the variance is the geometric mean of the variance of the rows, which ignores the variation of models,
+    and that of the jackknife, which counts it twice. The coverage was measured: see the page "How should I estimate
+    AUC?".
 
-    :class:`kernelrank.RankRLSCV` chooses by exact leave-pair-out inside of every held-out pair up to 150 rows, and by
-    ten folds above, unless its `cv` says how.
+    With up to 150 rows, :class:`kernelrank.RankRLSCV` chooses by leave-pair-out for every held-out pair; with more, by
+    ten folds. Its parameter `cv` overrides both.
 
     Examples
     --------
@@ -277,15 +285,15 @@ def estimate_auc(
 ) -> Estimate:
     """Estimate the area under the ROC curve of an estimator on new rows.
 
-    It is :func:`estimate_concordance` for two classes: folds keep their share where they can, and "rows" make
-    DeLong's variance.
+    This is :func:`estimate_concordance` for two classes: folds are stratified where possible, and ``interval="rows"``
+    is DeLong's variance.
 
     Parameters
     ----------
     estimator : estimator
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Two distinct values of any kind; the later in their order is positive.
+        Two distinct values of any kind; the larger one is positive.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
     cv : int, splitter or iterable of (train, test), default=None
     qid, groups : array-like of shape (n_samples,), optional
@@ -305,8 +313,8 @@ def estimate_auc(
 
     See Also
     --------
-    tournament_roc : The whole curve.
-    kernelrank.metrics.auc_interval : The area and its interval of scores of test rows.
+    tournament_roc : Compute the whole curve.
+    kernelrank.metrics.auc_interval : Compute the area and its interval from scores of test rows.
 
     Examples
     --------

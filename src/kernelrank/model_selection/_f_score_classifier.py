@@ -1,4 +1,4 @@
-"""Decisions by any ranker: a threshold that is learnt from training rows."""
+"""Classifier with a threshold on the scores of any model, chosen on held-out scores."""
 
 from __future__ import annotations
 
@@ -33,35 +33,33 @@ _FOLDS = 10
 
 
 class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[misc]
-    """Decides which rows are positive by a threshold on the scores of any model, for a high F-score.
+    """Classifier of two classes with a threshold on the scores of any model, chosen for a high F-score.
 
-    The training rows are scored by models that have not seen them; the threshold comes from these scores and the
-    known classes, and the model from all rows. Rows to be tested on have no part in it.
+    The threshold is chosen on held-out scores of the training rows; the model is then fitted to all training rows.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Anything with ``fit(X, y)`` whose ``decision_function``, ``predict_proba`` or ``predict`` gives one score a row:
-        a ranker, a regressor, a classifier, a pipeline that ends with one. It is cloned. None means ``RankRLS()``.
+        Any estimator whose ``decision_function``, ``predict_proba`` or ``predict`` returns one score per row: a ranker,
+        a regressor, a classifier, or a pipeline that ends with one. It is cloned. None means ``RankRLS()``.
     threshold : {"cross-validation", "rate"}, default="cross-validation"
-        The one with the greatest F-score; or the one that the share `positive_rate` of the rows exceeds, which depends
-        on fewer accidents of the scores.
+        "cross-validation": the threshold with the largest F-score. "rate": the threshold that a share `positive_rate`
+        of the rows exceeds, which varies less with the sample.
     beta : float, default=1.0
         How much more recall counts than precision in the F-score; positive.
     positive_rate : float, default=None
         For "rate": the share of positive rows to expect, between 0 and 1. None means that of the training rows.
     cv : int, splitter, iterable of (train, test) or "own", default=10
-        A number stands for so many folds at most, each with the same share of either class as nearly as possible;
-        there are fewer if a class has fewer rows, or if fewer groups have rows of it. Rows of a group, or of a query,
-        are never in different folds. Folds train on all rows that they do not test on. "own" takes the `held_out_` of
-        an estimator that has chosen something by them, as :class:`kernelrank.RLSCV` does: then the same scores, of one
-        fit, choose its alpha and the threshold.
+        A number is the largest number of stratified folds; there are fewer if a class has fewer rows, or if fewer
+        groups have rows of it. Rows of a group, or of a query, are never in different folds. Folds train on all rows
+        that they do not test. "own" uses the attribute `held_out_` of the estimator, which :class:`kernelrank.RLSCV`
+        has: the same held-out scores then choose alpha and the threshold, with one fit.
     classes : array-like of shape (2,), default=None
         The negative class and the positive one. None means sorted; text is then sorted by the alphabet.
     n_jobs : int, default=None
-        Fits at a time, as in scikit-learn; a closed form makes one.
+        Number of fits in parallel, as in scikit-learn; closed forms take one fit.
     random_state : int, RandomState instance or None, default=0
-        For the folds that a number stands for.
+        Seed of the folds if `cv` is a number.
 
     Attributes
     ----------
@@ -70,34 +68,35 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
     classes_ : ndarray of shape (2,)
         The negative class and the positive one.
     threshold_ : float
-        A score on it is below it. It is minus infinity if it is best to call all rows positive.
+        Rows with a larger score are positive. It is minus infinity if calling all rows positive is best.
     f_score_ : float
-        The F-score at `threshold_` of the training rows, scored by models that have not seen them. With
-        ``threshold="cross-validation"`` it is slightly optimistic, since these scores have chosen the threshold; the
-        more so if identical rows are in different folds, which groups prevent.
+        F-score of the held-out scores of the training rows at `threshold_`. With ``threshold="cross-validation"`` it is
+        slightly optimistic, because the threshold was chosen on these scores. It is more so if identical rows are in
+        different folds, which groups prevent.
     n_features_in_, feature_names_in_
         Those of the estimator.
 
     See Also
     --------
-    kernelrank.metrics.threshold_at_rate : Decides about new rows by the share of positive ones among them.
-    kernelrank.metrics.best_f_score : The best threshold for rows whose classes are known.
+    kernelrank.metrics.threshold_at_rate : Threshold for new rows, from the expected share of positive ones.
+    kernelrank.metrics.best_f_score : Best threshold for rows whose classes are known.
     kernelrank.RankingClassifier : Several ordered classes, with as few errors as possible.
     sklearn.model_selection.TunedThresholdClassifierCV : Averages curves of the folds instead of pooling their scores.
 
     Notes
     -----
-    :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS` have held-out scores in closed form, for one fit; other
-    estimators, and all of one ranking with `sample_weight`, are fitted once a fold. The threshold takes O(m log m).
+    :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS` compute held-out scores in closed form, with one fit. Other
+    estimators, and these without queries but with `sample_weight`, are fitted once per fold. The threshold takes
+    O(m log m) time.
 
     ``score`` is accuracy, as for every classifier of scikit-learn, which relies on it. The F-score of new rows is
     ``f_score(y, model.score_samples(X), model.threshold_)``; in searches, ``scoring="f1"``.
 
-    A threshold helps as far as new rows are like the training rows. If the share of positive rows is another one, or
-    scores are on another level, it can be far off while the order of the rows is still right [1]_: then a threshold
-    from the new scores and the share that is expected, :func:`kernelrank.metrics.threshold_at_rate`, does better.
+    The threshold is useful as far as new rows are like the training rows. If the share of positive rows differs, or if
+    all scores are shifted, the threshold can be far off although the order of the rows is still right [1]_. A threshold
+    from the new scores and the expected share, :func:`kernelrank.metrics.threshold_at_rate`, is then better.
 
-    One threshold serves all queries. That makes sense if scores are comparable between them.
+    All queries share one threshold, so scores must be comparable between queries.
 
     References
     ----------
@@ -106,8 +105,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
 
     Examples
     --------
-    Regression on one digit out of ten keeps most of its scores below 0.5. A threshold of its own does better; the best
-    one for the new rows, which is not to be had, would do little more:
+    Regression on one digit out of ten gives most rows scores below 0.5. The chosen threshold has a higher F-score than
+    0.5; the best threshold for the new rows, which is not known in practice, is only slightly better:
 
     >>> from sklearn.datasets import load_digits
     >>> from kernelrank import RankRLS
@@ -156,7 +155,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Train the estimator on all rows, and choose the threshold by models of parts of them.
+        """Choose the threshold by cross-validation, and fit the estimator to all rows.
 
         Parameters
         ----------
@@ -165,13 +164,13 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         y : array-like of shape (n_samples,)
             Two classes.
         groups : array-like of shape (n_samples,), optional
-            Rows of a group are never in different folds: those of a patient, or of a document. Handed to the
-            estimator's ``fit`` if that takes them.
+            Group of each row, such as a patient or a document. Rows of a group are never in different folds. Passed to
+            the estimator's ``fit`` if that takes groups.
         qid : array-like of shape (n_samples,), optional
-            Query of each row; handed to the estimator's ``fit`` if that takes it. Queries are groups, unless there are
-            larger ones.
+            Query of each row; passed to the estimator's ``fit`` if that takes it. Without `groups`, queries are the
+            groups.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; handed to the estimator's ``fit`` if given. The F-score counts them as well.
+            Weights of the rows, also in the F-score; passed to the estimator's ``fit`` if given.
 
         Returns
         -------
@@ -182,7 +181,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         NoComparablePairsError
             If there is one class only.
         ValueError
-            If there are more than two, or if rows of a class cannot be held out with others of it left.
+            If there are more than two, or if a class has too few rows to hold some out.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -207,10 +206,10 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
                 metadata[argument] = values
         if isinstance(self.cv, str) and together is not None:  # queries, too
             metadata[self._argument_for_groups(estimator)] = together
-        if weights is not None:  # which must not be ignored
+        if weights is not None:  # an estimator that takes none raises an error
             metadata[fit_argument(estimator, "sample_weight") or "sample_weight"] = weights
         model = clone(estimator).fit(X, codes.astype(np.float64), **metadata)
-        if not weighty.all():  # the others are as if they were not there, in folds as well
+        if not weighty.all():  # rows without weight are not in folds either
             kept = np.flatnonzero(weighty)
             X, codes = take_features(estimator, X, kept), codes[kept]
             together = None if together is None else together[kept]
@@ -233,7 +232,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
             raise ValueError('positive_rate is for threshold="rate"; else it must be None.')
 
     def _folds(self, codes: Rows, together: Codes | None) -> list[Rows]:
-        """Return the rows that each fold holds out."""
+        """Return the test rows of each fold."""
         cv = _FOLDS if self.cv is None else self.cv
         if isinstance(cv, Integral):
             cv = stratified_folds(int(cv), codes, together, self.random_state)
@@ -248,16 +247,19 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
     def _held_out_scores(
         self, estimator: Any, X: Any, codes: Rows, metadata: dict[str, Any], folds: list[Rows]
     ) -> Array:
-        """Score the rows of the folds, one after the other, by models that have not seen them.
+        """Return the held-out scores of all folds, one fold after the other.
 
-        Those of one ranking of RankRLS are on the level of the rows left, which tells what was held out: to measure an
-        order, it would have to be taken out. Here it stays in, since the scores that the threshold is for have a level
-        as well. In 36 settings of 120 rows (stratified folds, plain ones, single rows, groups; no, some and much
-        signal; 150 draws each) taking it out changed the F-score of new rows by -0.0006 in the mean, and by -0.007 to
-        +0.006; that of the held-out rows never fell, and so was the more optimistic.
+        Scores of RankRLS without queries include the mean of the training targets, which depends on the held-out rows.
+        To measure an order, the mean would have to be subtracted. Here it is kept, because the scores of new rows,
+        which the threshold is for, include such a mean as well. In 36 settings of 120 rows (stratified folds, plain
+        folds, single rows, groups; no, some and much signal; 150 draws each) subtracting it changed the F-score of new
+        rows by -0.0006 on average, and by -0.007 to +0.006; the F-score of the held-out rows never decreased, so it was
+        more optimistic.
         """
         held_out = hold_out(estimator, X, codes.astype(np.float64), metadata, self.n_jobs, 0, False)
-        found = [each for each in held_out.predict(folds, len(folds)) if each is not None]  # all leave both classes
+        found = [
+            each for each in held_out.predict(folds, len(folds)) if each is not None
+        ]  # every fold leaves both classes
         return np.asarray(Predicted(*map(np.concatenate, zip(*found, strict=True))).tied())
 
     @staticmethod
@@ -272,13 +274,13 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         scores = np.asarray(to_host(getattr(model, "held_out_", None)))
         if scores.shape != (n_rows,):
             raise ValueError(
-                f'cv="own" takes the held_out_ of its estimator, one a row, but {type(model).__name__} has none: use'
+                f'cv="own" needs an estimator with held_out_, a value per row, but {type(model).__name__} has none: use'
                 ' RLSCV(cv="leave-one-out") itself, or folds.'
             )
         return scores
 
     def _choose(self, codes: Rows, scores: Array, weights: Array | None) -> tuple[float, float]:
-        """Return the threshold, and its F-score."""
+        """Return the threshold and its F-score."""
         if self.threshold == "cross-validation":
             best = best_f_score(codes, scores, beta=self.beta, sample_weight=weights)
             return best.threshold, best.f_score
@@ -307,7 +309,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
 
     @property
     def thresholds_(self) -> Array:  # type: ignore[override]
-        """The threshold as an array, as classifiers of several classes have it."""
+        """Threshold as an array, as classifiers of several classes have it."""
         return np.array([self.threshold_])
 
     def __sklearn_tags__(self) -> Any:

@@ -1,4 +1,4 @@
-"""Predictions for rows by models that have not seen them: in closed form where there is one, by refits elsewhere."""
+"""Held-out predictions: in closed form where there is one, otherwise by refits."""
 
 from __future__ import annotations
 
@@ -26,36 +26,37 @@ _ROUNDING = 5e-13  # of a score that an estimator gives, relative to it
 
 
 class HeldOut(Protocol):
-    """Predicts rows by models of the others."""
+    """Source of held-out predictions."""
 
     n_fits: int
 
     def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Predicted | None]:
-        """Predict the rows of each fold by a model of the rows outside; None if those have nothing to learn from.
+        """Yield the predictions of the rows of each fold by a model of the other rows.
 
-        Scores come with bounds of their rounding errors: those that are compared are tied by ``Predicted.tied``.
+        Yield None if the other rows have all the same target. Scores come with bounds of their rounding errors;
+        ``Predicted.tied`` makes those equal that differ by less.
         """
 
     def order(self) -> Order | None:
-        """Tell the order of all pairs, each held out alone; None if that takes a model for each."""
+        """Return the order of all pairs, each held out alone; None if that takes one fit per pair."""
 
 
 class ClosedForm:
-    """Hold-outs of a least-squares model that is fitted once.
+    """Held-out predictions of a least-squares model, which is fitted once.
 
     Parameters
     ----------
     model : RLS or RankRLS
         Fitted to all rows.
     y : ndarray
-        What it was fitted to.
+        Its targets.
     """
 
     def __init__(self, model: Any, y: NDArray[Any]) -> None:
         self._model, self._y, self.n_fits = model, y, 1
 
     def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Predicted | None]:
-        """Predict the rows of each fold, some folds at a time: those of one size are cheaper together."""
+        """Yield the predictions of each fold, computed for many folds together: those of one size are cheaper so."""
         folds = iter(folds)
         while some := list(islice(folds, _AT_ONCE)):
             hopeful = [_can_learn(self._y, fold) for fold in some]
@@ -63,13 +64,13 @@ class ClosedForm:
             yield from (Predicted(*map(to_host, next(found))) if each else None for each in hopeful)
 
     def order(self) -> Order | None:
-        """Tell the order of all pairs, each held out alone."""
+        """Return the order of all pairs, each held out alone."""
         order: Order | None = self._model.leave_pair_out_order() if "pairs" in self._model.shortcuts else None
         return order
 
 
 class Refits:
-    """Hold-outs of any estimator, which is fitted anew for each.
+    """Held-out predictions of any estimator, which is fitted once per fold.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ class Refits:
         self._n_jobs, self._verbose, self.n_fits = n_jobs, verbose, 0
 
     def predict(self, folds: Iterable[Rows], n_folds: int) -> Iterator[Predicted | None]:
-        """Predict the rows of each fold."""
+        """Yield the predictions of each fold."""
         arguments = ((*self._data, fold) for fold in folds)
         what = f"fits of {type(self._data[0]).__name__}"
         for found in run_in_parallel(
@@ -101,14 +102,14 @@ class Refits:
             yield None if found is None else Predicted(found, _ROUNDING * np.abs(found))
 
     def order(self) -> Order | None:
-        """Say that every pair takes a model."""
+        """Return None: every pair takes a fit."""
         return None
 
 
 def hold_out(
     estimator: Any, X: Any, y: NDArray[Any], params: dict[str, Any], n_jobs: int | None, verbose: int, pairs: bool
 ) -> HeldOut:
-    """Return the hold-outs of an estimator, of pairs or of folds: its own, if it has some."""
+    """Return held-out predictions of pairs, or of folds: in closed form, if the estimator has one."""
     if has_closed_forms(estimator):
         model = clone(estimator).fit(X, y, **params)
         if ("pairs" if pairs else "folds") in model.shortcuts:
@@ -117,7 +118,7 @@ def hold_out(
 
 
 def has_closed_forms(estimator: Any) -> bool:
-    """Tell whether held-out predictions may follow from one fit: what chooses, chooses anew for each."""
+    """Tell whether held-out predictions may follow from one fit; not if parameters are chosen per training set."""
     return isinstance(estimator, RLS | RankRLS) and not isinstance(estimator, RLSCV | RankRLSCV)
 
 

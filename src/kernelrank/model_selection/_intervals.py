@@ -18,9 +18,9 @@ from kernelrank.model_selection._sample import Sample
 
 Array = NDArray[np.float64]
 
-_FEWEST_UNITS = 3  # of a class, for a jackknife
+_FEWEST_UNITS = 3  # per class, for a jackknife
 _MOST_UNITS = 100
-_MOST_ROWS = 500  # that have a jackknife unasked: a hundred eigenvalue decompositions, for seconds
+_MOST_ROWS = 500  # for a jackknife by default: a hundred eigenvalue decompositions, a few seconds
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class IntervalOptions:
         repeatable = validation.pairwise or (sample.queries is not None and validation.cv is None)
         if self.kind == "jackknife" and not repeatable:
             raise ValueError(
-                'interval="jackknife" is for leave-pair-out, tournament and leave-query-out: folds would be drawn anew.'
+                'interval="jackknife" is for leave-pair-out, tournament and leave-query-out: other folds would be drawn'
+                " for each part of the rows."
             )
 
     def wants_jackknife(self, validation: CrossValidation, counted: PairCounts, sample: Sample) -> bool:
@@ -51,11 +52,11 @@ class IntervalOptions:
     def ends(
         self, value: float, spread: float, counted: PairCounts, sample: Sample, units: NDArray[Any] | None
     ) -> tuple[float, float]:
-        """Return the ends of the interval."""
+        """Return the lower and the upper end of the interval."""
         quantile = ndtri((1 + self.confidence) / 2)
         n = _independent(units, sample.n_rows, None if counted.values is not None else sample.strata)
         if spread == 0 and value in (0.0, 1.0):
-            end = float(n / (n + quantile**2))  # of as many successes without a failure, by Wilson
+            end = float(n / (n + quantile**2))  # Wilson interval of n successes without a failure
             return (end, 1.0) if value == 1 else (0.0, 1.0 - end)
         if counted.values is not None:
             return interval_of(value, spread, self.confidence, n_values=n)
@@ -65,11 +66,11 @@ class IntervalOptions:
 
 
 def jackknife_influence(validation: CrossValidation, estimator: Any, sample: Sample) -> tuple[Array, int]:
-    """Return the influence of each row or group, by estimates without it, and the number of fits that they took."""
+    """Return the influence of each row or group, computed from estimates without it, and the number of fits."""
     units, codes = jackknife_units(sample)
     sizes = np.bincount(codes)
     if not _can_leave_out(sample):
-        raise ValueError("The jackknife takes three independent rows, or groups of them, of each class at least.")
+        raise ValueError("The jackknife needs at least three independent rows, or groups of rows, of each class.")
     one = replace(validation, n_jobs=None, verbose=0)
     samples = (sample.take(estimator, np.flatnonzero(units != unit)) for unit in range(len(codes)))
     arguments = ((estimator, rest, one.folds(rest)) for rest in samples)
@@ -81,17 +82,17 @@ def jackknife_influence(validation: CrossValidation, estimator: Any, sample: Sam
 
 
 def _can_leave_out(sample: Sample) -> bool:
-    """Tell whether pairs can still be held out without any of the units; of many levels, any will do."""
+    """Tell whether pairs can still be held out after any one unit is left out."""
     _, sizes = np.unique(sample.utilities, return_counts=True)
     enough = len(sizes) > _FEWEST_UNITS or sizes.min() >= _FEWEST_UNITS
     return bool(enough and np.bincount(jackknife_units(sample)[1]).min() >= _FEWEST_UNITS)
 
 
 def jackknife_units(sample: Sample) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Return what each row is left out with, and the class of each of these units if it is a row.
+    """Return the jackknife unit of each row, and the class of each unit that is a single row.
 
-    It is the row's group, or the row itself. If there are many, some are left out together, drawn at random; of two
-    classes, as many of each as of the others.
+    A unit is the group of a row, or the row itself. If there are more than a hundred, they are combined at random into
+    a hundred larger ones, each with the same share of two classes.
     """
     m, strata = sample.n_rows, sample.strata
     units: NDArray[np.integer] = np.arange(m) if sample.units is None else sample.units
@@ -110,13 +111,13 @@ def jackknife_units(sample: Sample) -> tuple[NDArray[np.integer], NDArray[np.int
 
 
 def combine_variances(direct: float, jackknife: float) -> float:
-    """Return the variance of an estimate, from that of its rows as given to models and that of the jackknife.
+    """Return the variance of an estimate: the geometric mean of two that are biased in opposite directions.
 
-    A row moves an estimate where it is compared, and where models are trained on it. Without signal both are alike: a
-    comparison is a sum over rows compared with rows trained on, the same for either role. Such a sum over pairs has
-    twice the variance that its rows show as compared ones, and the jackknife, which doubles each row's influence, has
-    twice as much again. With signal, models settle, and both are right. Their geometric mean is right at both ends; by
-    chance the jackknife may say less than the rows, which are then believed.
+    A row influences an estimate in two roles: as a row that is compared, and as a row that models are trained on.
+    `direct` counts the first role only; `jackknife` counts both, each twice. Without signal both roles contribute the
+    same: the true variance is then twice `direct` and half of `jackknife`. With signal, models hardly depend on single
+    rows, and both variances are right. The geometric mean is right in both cases. By chance, `jackknife` may be smaller
+    than `direct`, which is then used alone.
     """
     return float(np.sqrt(direct * max(direct, jackknife)))
 
@@ -130,7 +131,7 @@ def groups_of_queries(sample: Sample) -> NDArray[np.integer]:
 
 
 def _independent(units: NDArray[Any] | None, n_rows: int, strata: NDArray[np.intp] | None) -> int:
-    """Count the rows, or units of them, of the rarer class; of all, if there are no two classes."""
+    """Count the independent units of the rarer class, or of all rows unless there are two classes."""
     units = np.arange(n_rows) if units is None else units
     if strata is None:
         return len(np.unique(units))

@@ -1,4 +1,4 @@
-"""Many fits, several at a time, with a word on how long they take."""
+"""Many fits in parallel, with progress and an estimate of the time they take."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kernelrank._warnings import Recorded, record, warn_once
 
 Result = TypeVar("Result")
 
-_TIMED = 3  # of the first fits, the fastest: what is done once, as imports, does not count
-_SHORT = 2.0  # seconds: work that is done before its progress can be read
+_TIMED = 3  # first fits, of which the fastest is the estimate: imports and the like happen once
+_SHORT = 2.0  # seconds; shorter work shows no progress
 
 
 def run_in_parallel(
@@ -27,9 +27,9 @@ def run_in_parallel(
     verbose: int,
     what: str,
 ) -> Iterator[Result]:
-    """Yield the results of a function for all arguments, in their order; these are only drawn as they are needed.
+    """Yield the results of a function for all arguments, in their order; `arguments` is consumed as needed.
 
-    Warnings of the function are shown in the end, one of each kind and how many there were.
+    Warnings of the function are shown at the end: one of each kind, with their number.
     """
     rest, fastest, recorded = iter(arguments), float("inf"), list[Recorded]()
     for each in islice(rest, _TIMED):

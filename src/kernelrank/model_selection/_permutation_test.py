@@ -1,4 +1,4 @@
-"""Whether an estimate can be chance."""
+"""Permutation test of an estimate."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
 
-_FEW = 20  # permutations, of which none can be significant at the usual level
+_FEW = 20  # distinct permutations: with fewer, no p-value can be below 0.05
 _ROUNDING = 1e-12
-_OUTPUTS = 256  # that are learnt together: their predictions stay small
+_OUTPUTS = 256  # fitted together, which bounds the memory of their predictions
 
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """An estimate, and what it would be if y had nothing to do with X.
+    """Result of a permutation test.
 
     Attributes
     ----------
     statistic : float
-        The estimate of the concordance; of the area under the ROC curve, for two classes.
+        Estimate of the concordance; for two classes, of the area under the ROC curve.
     pvalue : float
-        Probability of one as large or larger if y had nothing to do with X.
+        Probability of an estimate at least as large if y does not depend on X.
     std_error : float
-        Of the p-value, which has been estimated from random permutations; 0 if it is exact.
+        Standard error of the p-value, which is estimated from random permutations; 0 if it is exact.
     permuted : ndarray of shape (n_permutations,)
-        Estimates of permuted utilities.
+        Estimates for permuted utilities: the null distribution.
     exact : bool
-        Whether these were all that differ, and not a random draw.
+        Whether these are all distinct permutations, and not a random draw.
     exchanged : {"rows", "rows inside queries", "rows inside groups", "whole groups"}
-        Between what utilities were exchanged.
+        What utilities were permuted between.
     strategy : str
     n_fits : int
-        Models that were trained.
+        Number of models that were fitted.
     """
 
     statistic: float
@@ -85,10 +85,10 @@ def permutation_test(
     random_state: int | np.random.RandomState | None = 0,
     verbose: int = 1,
 ) -> PermutationTest:
-    """Test whether an estimator learns anything: whether its estimate can be chance.
+    """Test whether the estimate of an estimator is significantly larger than for permuted targets.
 
-    The utilities are permuted, and the whole estimate is made again, cross-validation and all. The p-value is the share
-    of permutations whose estimate is at least as large; the true order counts as one of them.
+    The utilities are permuted, and the whole estimate is repeated, including cross-validation. The p-value is the share
+    of permutations whose estimate is at least as large as the true one; the true order counts as one of them.
 
     Parameters
     ----------
@@ -98,21 +98,22 @@ def permutation_test(
         Utilities, or two classes of any kind.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
     cv : int, splitter or iterable of (train, test), default=None
-        As in :func:`estimate_concordance`. A bias of the strategy, such as that of pooling, does no harm here: it is
-        the same for permuted utilities.
+        As in :func:`estimate_concordance`. A bias of the strategy, such as that of pooling, does not invalidate
+        the test: it is the same for permuted utilities.
     n_permutations : int, default=999
-        If there are no more than that which differ, all of them are taken, and the p-value is exact.
+        Number of random permutations. If there are not more distinct ones, all of them are used, and the p-value is
+        exact.
     qid : array-like of shape (n_samples,), optional
         Query of each row: utilities are permuted inside queries.
     groups : array-like of shape (n_samples,), optional
-        Rows that depend on each other. Utilities are permuted inside groups; if all rows of each group have the same,
-        as patients have a diagnosis, whole groups exchange theirs.
+        Group of each row; rows of a group depend on each other. Utilities are permuted inside groups. If all rows of
+        each group have the same utility, such as the diagnosis of a patient, they are permuted between whole groups.
     split_groups : bool, default=False
     nested : bool, default=True
     params : dict, optional
-        As in :func:`estimate_concordance`; params stay with their rows.
+        As in :func:`estimate_concordance`. Params are not permuted.
     n_jobs : int, default=None
-        Processes for permutations that are learnt one by one.
+        Number of processes, for permutations that are fitted one at a time.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=1
         Show the progress of long work, on standard error.
@@ -124,15 +125,15 @@ def permutation_test(
     Warns
     -----
     IdenticalRowsWarning
-        If rows are trained on that are identical with held-out ones: p-values are then too small.
+        If training sets have rows that are identical with held-out ones: p-values are then too small.
     FewPermutationsWarning
-        If no p-value can be less than 0.05, since there are so few ways to exchange y.
+        If there are so few distinct permutations that no p-value can be less than 0.05.
 
     Notes
     -----
     For :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS`, permuted utilities are further outputs of the same
-    decomposition [1]_, where what is held out does not depend on y: leave-pair-out, leave-query-out and leave-one-out.
-    A permutation then costs O(m^2). Elsewhere it costs an estimate.
+    decomposition [1]_ if the held-out rows do not depend on y: with leave-pair-out, leave-query-out and leave-one-out.
+    A permutation then takes O(m^2) time. Otherwise it takes as long as an estimate.
 
     References
     ----------
@@ -159,8 +160,8 @@ def permutation_test(
     exact = exchanges.n_distinct <= n_permutations
     if exchanges.n_distinct < _FEW:
         warn(
-            f"There are only {exchanges.n_distinct} ways to exchange y between {exchanges.what}: no p-value can be less"
-            f" than {1 / exchanges.n_distinct:.2g}.",
+            f"There are only {exchanges.n_distinct} distinct permutations of y between {exchanges.what}: no p-value can"
+            f" be less than {1 / exchanges.n_distinct:.2g}.",
             FewPermutationsWarning,
         )
     orders = list(exchanges.every()) if exact else [exchanges.draw(rng) for _ in range(n_permutations)]
@@ -176,7 +177,7 @@ def permutation_test(
 
 
 def _estimates(validation: CrossValidation, estimator: Any, sample: Sample, orders: list[Rows]) -> tuple[Array, int]:
-    """Estimate for each order of the utilities, and count the fits."""
+    """Return the estimate for each permutation of the utilities, and the number of fits."""
     if validation.nested and has_closed_forms(estimator):
         found = _together(validation, estimator, sample, orders)
         if found is not None:
@@ -193,12 +194,12 @@ def _estimates(validation: CrossValidation, estimator: Any, sample: Sample, orde
 
 
 def _prepare_and_count(validation: CrossValidation, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
-    """Compare held-out rows; what is chosen once, is chosen by the utilities at hand."""
+    """Count the pairs of one permutation; parameters that are chosen once are chosen with its utilities."""
     return validation.count(validation.prepare(estimator, sample), sample, folds)
 
 
 def _together(validation: CrossValidation, estimator: Any, sample: Sample, orders: list[Rows]) -> Array | None:
-    """Estimate for permuted utilities as outputs of one model; None if they cannot be held out alike."""
+    """Return the estimates of permuted utilities as outputs of one model; None if the held-out rows depend on y."""
     alone = sample.groups is None and sample.queries is None
     by_pairs = validation.strategy == "leave-pair-out" and alone
     by_rows = validation.cv is None and (validation.strategy == "pooled" or sample.queries is not None)

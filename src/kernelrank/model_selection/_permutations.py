@@ -1,4 +1,4 @@
-"""Utilities in an order that means nothing, to compare with."""
+"""Permutations of utilities, for the null distribution of an estimate."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Rows = NDArray[np.intp]
 
 
 class Exchanges:
-    """What utilities could be exchanged between rows, if they had nothing to do with X.
+    """Permutations of utilities that are equally likely if the utilities do not depend on X.
 
-    Those of a query stay in it. Those of a group stay in it as well; if all its rows have the same one, whole groups
-    exchange theirs. An exchange is given by the row that each row has its utility from.
+    Utilities are permuted inside queries, and inside groups. If all rows of each group have the same utility, they are
+    permuted between whole groups instead. A permutation is given as the row that each row gets its utility from.
 
     Parameters
     ----------
@@ -48,18 +48,18 @@ class Exchanges:
 
     @property
     def n_distinct(self) -> int:
-        """Number of exchanges that differ in what a row gets, that of none among them."""
+        """Number of distinct permutations, including the identity."""
         counts = (np.unique(self._labels[block], return_counts=True)[1].tolist() for block in self._blocks)
         return math.prod(math.factorial(sum(each)) // math.prod(map(math.factorial, each)) for each in counts)
 
     def draw(self, rng: np.random.RandomState) -> Rows:
-        """Draw an exchange at random."""
+        """Draw a random permutation."""
         source = np.empty(len(self._first), np.intp)
         source[np.concatenate(self._blocks)] = np.lexsort((rng.random_sample(len(source)), self._codes))
         return self._first[source][self._unit]
 
     def every(self) -> Iterator[Rows]:
-        """Yield all that differ."""
+        """Yield all distinct permutations."""
         ways = ([block[each] for each in _arrangements(self._labels[block].tolist())] for block in self._blocks)
         order = np.concatenate(self._blocks)
         source = np.empty(len(self._first), np.intp)
@@ -69,11 +69,11 @@ class Exchanges:
 
 
 def _arrangements(labels: list[int]) -> Iterator[Rows]:
-    """Yield, for each distinct order of some labels, where they come from."""
+    """Yield, for each distinct order of the labels, the positions that they come from."""
     rows = sorted(range(len(labels)), key=lambda row: labels[row])
     while True:
         yield np.array(rows, dtype=np.intp)
-        # The next one in the order of the alphabet: the last rise is where it changes.
+        # The next order in lexicographic order changes at the last rise.
         now = [labels[row] for row in rows]
         rises = [k for k in range(len(now) - 1) if now[k] < now[k + 1]]
         if not rises:
@@ -92,21 +92,20 @@ def permuted_outputs(
     groups: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Array:
-    """Put y and random permutations of it side by side, as outputs to be learnt together.
+    """Return y and random permutations of it as columns, to be fitted together as outputs.
 
-    Closed forms share one decomposition between all outputs, so that hundreds of permutations cost little more than
-    none: the outputs of :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS`, whose ties are kept.
-    :func:`permutation_test` does the rest.
+    :class:`kernelrank.RankRLS` with ``ties="keep"`` and :class:`kernelrank.RLS` share one decomposition between all
+    outputs, so that hundreds of permutations take little more time than none. :func:`permutation_test` uses them.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
     n_permutations : int
     qid : array-like of shape (n_samples,), optional
-        Query of each row: utilities are permuted inside queries, as rows of different queries are not compared.
+        Query of each row: utilities are permuted inside queries, because only rows of the same query are compared.
     groups : array-like of shape (n_samples,), optional
-        Rows that depend on each other: utilities are permuted inside groups; between whole groups, if all rows of each
-        have the same.
+        Group of each row; rows of a group depend on each other. Utilities are permuted inside groups, or between whole
+        groups if all rows of each group have the same utility.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -116,7 +115,7 @@ def permuted_outputs(
 
     Examples
     --------
-    Is the leave-pair-out concordance of 40 rows more than chance? Of 999 permutations none has as large a one:
+    Is the leave-pair-out concordance of 40 rows significant? None of 999 permutations has one as large:
 
     >>> from sklearn.datasets import load_diabetes
     >>> from kernelrank import RankRLS

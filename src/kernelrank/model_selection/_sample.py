@@ -1,4 +1,4 @@
-"""Rows that an estimate is made of: which of them are compared, and which are held out together."""
+"""Sample that an estimate is made from: its rows, which of them are compared, and which are held out together."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known about the rows.
+    """Rows with their targets, queries and groups.
 
     Attributes
     ----------
     X
-        As the estimator takes it.
+        Features, as the estimator takes them.
     y : ndarray
-        What the estimator learns: classes of any kind, or numbers.
+        Targets of the estimator: classes of any kind, or numbers.
     utilities : ndarray of float
-        The same as numbers, of which the higher are better.
+        The targets as numbers; higher is better.
     queries : ndarray of int or None
-        Rows of the same query are compared.
+        Query of each row; only rows of the same query are compared.
     groups : ndarray of int or None
-        Rows of the same group are held out together.
+        Group of each row; rows of a group are held out together.
     units : ndarray of int or None
-        Rows of the same unit depend on each other: groups, also if these may be split.
+        Independent unit of each row: its group, also if groups may be split.
     params : dict
-        What `fit` gets besides.
+        Further arguments of `fit`.
     """
 
     X: Any
@@ -64,7 +64,7 @@ class Sample:
 
     @property
     def strata(self) -> NDArray[np.intp] | None:
-        """Class of each row, if there are two."""
+        """Class of each row as 0 or 1, if there are two classes."""
         levels, classes = np.unique(self.utilities, return_inverse=True)
         return classes if len(levels) == 2 else None
 
@@ -78,7 +78,7 @@ class Sample:
         return Sample(X, self.y[rows], self.utilities[rows], queries, groups, units, params)
 
     def comparable(self, rows: Rows, columns: Rows | slice, every: bool = False) -> NDArray[np.bool_]:
-        """Tell which rows are compared with which; `every` means with equal utilities as well."""
+        """Tell which rows are compared with which; with `every`, also those of equal utilities."""
         found: NDArray[np.bool_] = rows[:, None] != np.arange(self.n_rows)[columns]
         if not every:
             found &= self.utilities[rows, None] != self.utilities[columns]
@@ -87,7 +87,7 @@ class Sample:
         return found
 
     def pairs_of_groups(self, every: bool) -> Iterator[tuple[Rows, Rows]]:
-        """Yield the rows of two groups that have a pair to compare; or of one, twice."""
+        """Yield the rows of each two groups that have a pair to compare; for pairs inside a group, its rows twice."""
         groups = np.arange(self.n_rows, dtype=np.int32) if self.groups is None else self.groups
         rows = members(groups, int(groups.max()) + 1)
         for a, mine in enumerate(rows):
@@ -107,7 +107,10 @@ def check_sample(
     split_groups: bool,
     classes: bool | None,
 ) -> Sample:
-    """Check the rows; `classes`: y must have two distinct values, of any kind; None: unless it has numbers."""
+    """Check the rows, and return them as a sample.
+
+    With `classes`, y must have two distinct values, of any kind. None stands for True unless y has numbers.
+    """
     ESTIMATOR("estimator", estimator)
     FLAG("split_groups", split_groups)
     m = count_rows(X)
@@ -144,7 +147,7 @@ def check_sample(
 
 
 def as_utilities(classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the numbers 0, 1, ... of classes of any kind, in their order."""
+    """Return classes of any kind as the numbers 0, 1, ... of their sorted order."""
     try:
         codes = np.unique(classes, return_inverse=True)[1]
     except TypeError:
@@ -153,7 +156,7 @@ def as_utilities(classes: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def fit_argument(estimator: Any, name: str) -> str | None:
-    """Return what an argument of `fit` is called, also of pipelines and searches that pass it on; None without one."""
+    """Return the name under which `fit` takes an argument, also through pipelines and searches; None if it does not."""
     if has_fit_parameter(estimator, name):
         return name
     if hasattr(estimator, "steps"):
@@ -166,7 +169,7 @@ def fit_argument(estimator: Any, name: str) -> str | None:
 def stratified_folds(
     n_folds: int, classes: NDArray[np.integer], groups: Codes | None, random_state: Any
 ) -> StratifiedKFold | StratifiedGroupKFold:
-    """Return so many folds at most, each with the same share of two classes as nearly as possible.
+    """Return a stratified splitter with at most `n_folds` folds.
 
     There are fewer if a class has fewer rows, or if fewer groups have rows of it.
     """
@@ -174,23 +177,23 @@ def stratified_folds(
     rarest = min(len(np.unique(units[classes == k])) for k in (0, 1))
     if rarest < 2:
         what = "row" if groups is None else "group with rows"
-        raise ValueError(f"There is only one {what} of a class: once held out, none is left to learn from.")
+        raise ValueError(f"A class has only one {what}: when it is held out, no row of this class is left to train on.")
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     return splitter(min(n_folds, rarest), shuffle=True, random_state=random_state)
 
 
 def rows_that_stay_together(groups: ArrayLike | None, queries: Codes | None, n_rows: int) -> Codes | None:
-    """Return the group of each row as a number; queries are groups, if no others are given."""
+    """Return the group of each row as a number; without groups, queries are the groups."""
     codes, _ = encode_queries(groups, n_rows, "groups")
     if queries is None or codes is None:
         return queries if codes is None else codes
     if np.unique(np.stack((queries, codes)), axis=1).shape[1] > queries.max() + 1:
-        raise ValueError("A query has rows of several groups: groups are to keep whole queries together.")
+        raise ValueError("A query has rows of several groups, but groups must contain whole queries.")
     return codes
 
 
 def held_out_together(folds: list[Rows], groups: Codes | None, n_rows: int) -> NDArray[np.integer]:
-    """Return a number of what is held out together; rows of several folds belong to the last of them."""
+    """Return a number per row: rows with the same number are held out together."""
     if not folds:
         return np.arange(n_rows) if groups is None else groups
     numbers = np.full(n_rows, -1)
@@ -200,7 +203,7 @@ def held_out_together(folds: list[Rows], groups: Codes | None, n_rows: int) -> N
 
 
 def warn_of_identical_rows(X: Any, together: NDArray[np.integer]) -> None:
-    """Warn if rows are the same, but not held out together."""
+    """Warn if identical rows are not held out together."""
     codes = _identical(X)
     if codes is None:
         return
@@ -210,14 +213,14 @@ def warn_of_identical_rows(X: Any, together: NDArray[np.integer]) -> None:
     if len(torn):
         count = int(np.isin(codes, torn).sum())
         warn(
-            f"{count} rows have an identical row that a model is trained on when they are held out: what it has learnt"
-            " by heart looks like skill. Pass groups that keep them together, or drop one of each.",
+            f"{count} rows have an identical row in the training set when they are held out: the estimate is then"
+            " optimistic. Pass groups that keep identical rows together, or drop duplicates.",
             IdenticalRowsWarning,
         )
 
 
 def _identical(X: Any) -> NDArray[np.intp] | None:
-    """Return a number for each distinct row; None if their elements cannot be compared."""
+    """Return a number per row, the same for identical rows; None if elements cannot be compared."""
     if sp.issparse(X):
         X = X.tocsr().sorted_indices()
         X.sum_duplicates()

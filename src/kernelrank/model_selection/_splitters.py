@@ -1,4 +1,4 @@
-"""Splitters for scikit-learn that hold out pairs, and queries."""
+"""Splitters for scikit-learn that hold out pairs or queries."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Rows = NDArray[np.intp]
 
 
 class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
-    """Holds out every pair of rows of different utilities, one after the other.
+    """Leave-pair-out splitter: each pair of rows with different utilities is a test set.
 
-    The predictions of both rows come from the same model, which has seen neither: whether they are in the right order
-    is an estimate of the concordance with next to no bias, and for two classes of the area under the ROC curve [1]_.
-    Pairs with equal utilities tell nothing about the order, and are left out. `groups` are queries, whose rows are
-    compared; rows that depend on each other are kept together by :func:`estimate_concordance`.
+    Both rows of a pair are predicted by the same model, which is trained on neither. The share of pairs in the right
+    order is an almost unbiased estimate of the concordance, and with two classes of the area under the ROC curve [1]_.
+    Pairs with equal utilities are left out, because they have no order. `groups` are queries: only rows of the same
+    query are a pair. :func:`estimate_concordance` can also hold out groups of dependent rows together.
 
     Notes
     -----
-    As many splits as there are pairs, up to m^2 / 2, each with a model of its own: for some hundred rows at most.
-    :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS` have :meth:`~kernelrank.RankRLS.leave_pair_out` in closed
-    form, and :func:`estimate_auc` takes it. Splits are made one by one, and never are all in memory.
+    There is one split per pair, up to m^2 / 2, and each takes a fit: use it for a few hundred rows at most.
+    :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS` compute :meth:`~kernelrank.RankRLS.leave_pair_out` in closed
+    form, which :func:`estimate_auc` uses. Splits are generated one at a time.
 
     References
     ----------
@@ -60,7 +60,7 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             Utilities.
         groups : array-like of shape (n_samples,), optional
-            Queries: only rows of the same are a pair.
+            Query of each row; only rows of the same query are a pair.
 
         Returns
         -------
@@ -70,7 +70,7 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
         return int(UtilityPairs(utilities, qid=queries).n_pairs)
 
     def split(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Iterator[tuple[Rows, Rows]]:
-        """Yield the rows to train on, and the two to test on.
+        """Yield the training rows and the two test rows of each split.
 
         Parameters
         ----------
@@ -79,13 +79,13 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             Utilities.
         groups : array-like of shape (n_samples,), optional
-            Queries: only rows of the same are a pair.
+            Query of each row; only rows of the same query are a pair.
 
         Yields
         ------
         train : ndarray
         test : ndarray of shape (2,)
-            The better row, and the other.
+            The better row first.
         """
         utilities, queries = _check(y, groups)
         rows, found = np.arange(len(utilities)), False
@@ -99,10 +99,10 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
 
 
 class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
-    """Holds out all rows of a query, one query after the other.
+    """Leave-query-out splitter: the rows of each query are a test set.
 
-    It is scikit-learn's ``LeaveOneGroupOut``, for ids of any kind and without the queries that have no pair to order:
-    there is nothing to measure on them.
+    It is scikit-learn's ``LeaveOneGroupOut`` for ids of any kind, without queries whose rows have all the same utility:
+    they have no pair to score.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
     """
 
     def get_n_splits(self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> int:
-        """Count the queries that have a pair to order.
+        """Count the queries with at least two different utilities.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
         return len(self._queries(y, groups)[1])
 
     def split(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Iterator[tuple[Rows, Rows]]:
-        """Yield the rows of the other queries, and of one.
+        """Yield the training rows and the test rows of each split.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
 
     @staticmethod
     def _queries(y: ArrayLike | None, groups: ArrayLike | None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the query of each row, and those that have two different utilities."""
+        """Return the query of each row, and the queries with at least two different utilities."""
         utilities, queries = _check(y, groups)
         if queries is None:
             raise ValueError("LeaveQueryOut needs groups: the query of each row.")
@@ -162,13 +162,13 @@ class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
         differ = (np.diff(queries[order]) == 0) & (np.diff(utilities[order]) > 0)
         comparable = np.unique(queries[order][1:][differ])
         if len(comparable) == 0:
-            raise NoComparablePairsError("No query has two different utilities: there is nothing to measure.")
+            raise NoComparablePairsError("No query has two different utilities: there is no pair to score.")
         return queries, comparable
 
 
 def _check(y: ArrayLike | None, groups: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
     if y is None:
-        raise ValueError("The utilities y are needed: they tell which rows can be compared.")
+        raise ValueError("y must be given: rows with different utilities are the pairs.")
     classes = as_array(y, "y")
     if classes.ndim == 1 and classes.dtype.kind in "OUSb" and len(np.unique(utilities := as_utilities(classes))) <= 2:
         classes = utilities

@@ -1,4 +1,4 @@
-"""A whole ROC curve from held-out pairs."""
+"""ROC curve of held-out pairs."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TournamentROC:
-    """A ROC curve, made of held-out pairs.
+    """ROC curve of held-out pairs.
 
     Attributes
     ----------
     auc : float
-        Area under it.
+        Area under the curve.
     interval : tuple of float
         Ends of a confidence interval of the area.
     confidence : float
-        Of the interval.
+        Confidence level of the interval.
     fpr, tpr, thresholds : ndarray
         False and true positive rates where rows with a score of at least the threshold are called positive, as by
         scikit-learn's ``roc_curve``.
     scores : ndarray of shape (n_samples,)
-        Share of the other rows that each row beats.
+        Share of the other rows that each row is ranked above.
     n_fits : int
-        Models that were trained.
+        Number of models that were fitted.
     skipped : tuple of str
-        What was left out, and why.
+        Pairs that were left out, and why.
     """
 
     auc: float
@@ -65,18 +65,18 @@ def tournament_roc(
     n_jobs: int | None = None,
     verbose: int = 1,
 ) -> TournamentROC:
-    """Draw a ROC curve from held-out pairs.
+    """Compute a ROC curve from held-out pairs.
 
-    Leave-pair-out compares two rows at a time, each two by a model of their own, and a curve takes one score a row.
-    In a tournament every row meets every other one, also of its own class, both held out. The share of its wins is a
-    row's score [1]_.
+    Leave-pair-out compares two rows at a time, each pair with a model of its own, but a curve takes one score per row.
+    In a tournament, every row is compared with every other row, also of its own class, while both are held out. The
+    score of a row is the share of comparisons that it wins [1]_.
 
     Parameters
     ----------
     estimator : estimator
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Two distinct values of any kind; the later in their order is positive.
+        Two distinct values of any kind; the larger one is positive.
     groups : array-like of shape (n_samples,), optional
     split_groups : bool, default=False
     nested : bool, default=True
@@ -93,8 +93,9 @@ def tournament_roc(
 
     Notes
     -----
-    The area is not quite that of leave-pair-out, as wins need not be transitive: A may beat B, B may beat C, and C beat
-    A. Without :class:`kernelrank.RLS` or :class:`kernelrank.RankRLS` it takes m (m - 1) / 2 fits.
+    The area can differ slightly from that of leave-pair-out, because wins need not be transitive: A may beat B, B may
+    beat C, and C may beat A. Estimators other than :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS` take
+    m (m - 1) / 2 fits.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Parameters that an estimator chooses: anew for whatever is held out, or once."""
+"""Estimators that choose their own parameters: again for each training set (nested), or once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from kernelrank.estimators import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RankS
 from kernelrank.model_selection._sample import Sample
 
 _PLAIN = {RankRLSCV: RankRLS, RLSCV: RLS, RankSVMCV: RankSVM}
-_ROWS_IN_INNER_PAIRS = 150  # at most: all pairs are held out inside of all pairs
+_ROWS_IN_INNER_PAIRS = 150  # at most: each held-out pair takes a leave-pair-out of its own
 _INNER_FOLDS = 10
 
 
 def prepare_estimator(estimator: Any, sample: Sample, *, nested: bool, pairs: bool) -> Any:
-    """Return the estimator to be held out with: one that still chooses if `nested`, one that has chosen if not."""
+    """Return the estimator to fit to training sets.
+
+    If `nested`, it chooses its parameters for each training set. If not, it has those chosen once from all rows.
+    `pairs` says that pairs of rows are held out.
+    """
     if not nested:
         return _chosen(clone(estimator).fit(sample.X, sample.y, **sample.params))
     last = estimator
@@ -27,7 +31,7 @@ def prepare_estimator(estimator: Any, sample: Sample, *, nested: bool, pairs: bo
 
 
 def _chosen(model: Any) -> Any:
-    """Return an estimator that has what a fitted one has chosen, and chooses no more."""
+    """Return an unfitted estimator with fixed parameters, those that a fitted one has chosen."""
     if hasattr(model, "steps"):
         return _replace_last(model, _chosen(model.steps[-1][1]))
     if hasattr(model, "best_estimator_"):
@@ -39,13 +43,13 @@ def _chosen(model: Any) -> Any:
             return plain(**{name: chosen.get(name, given.get(name, names[name])) for name in names})
     known = ", ".join(chooser.__name__ for chooser in _PLAIN)
     raise ValueError(
-        f"nested=False is for what chooses parameters: {known}, a search of scikit-learn, or a pipeline that ends with"
-        f" one. {type(model).__name__} is none of these."
+        f"nested=False takes an estimator that chooses its parameters: {known}, a search of scikit-learn, or a pipeline"
+        f" that ends with one. Got {type(model).__name__}."
     )
 
 
 def _replace_last(estimator: Any, last: Any) -> Any:
-    """Return an unfitted copy with another last step, if it is a pipeline; that step, if not."""
+    """Return an unfitted copy of a pipeline with another last step; if it is no pipeline, that step."""
     if not hasattr(estimator, "steps"):
         return last
     name, step = estimator.steps[-1]

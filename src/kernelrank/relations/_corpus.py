@@ -14,7 +14,7 @@ from kernelrank.relations._sentence_graphs import SentenceGraphs
 
 
 class Token(NamedTuple):
-    """A token of a sentence; its characters are ``sentence.text[start:end]``."""
+    """Token of a sentence; its characters are ``sentence.text[start:end]``."""
 
     text: str
     pos: str
@@ -23,7 +23,7 @@ class Token(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """A typed dependency between two tokens, by their numbers in the sentence."""
+    """Typed dependency between two tokens, given by their numbers in the sentence."""
 
     governor: int
     dependent: int
@@ -31,10 +31,10 @@ class Dependency(NamedTuple):
 
 
 class Entity(NamedTuple):
-    """A mention of a protein.
+    """Mention of a protein.
 
-    Its characters are those of one or several ``spans`` (start, end) of the sentence, ends excluded; its
-    ``tokens`` all those that have some of them.
+    Its characters are given by one or several ``spans`` (start, end) of the sentence, ends excluded. Its ``tokens`` are
+    the numbers of all tokens that overlap a span.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Entity(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence with its parse and its entities; ``document`` is the id of its document."""
+    """Sentence with its parse and its entities; ``document`` is the id of its document."""
 
     id: str
     document: str
@@ -56,24 +56,24 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PPICorpus:
-    """Sentences and the candidate pairs of proteins in them, as :func:`load_ppi` reads them.
+    """Corpus of sentences with candidate pairs of proteins, as :func:`load_ppi` reads it.
 
     Attributes
     ----------
     name : str
-        Of the corpus.
+        Name of the corpus.
     sentences : tuple of Sentence
-        All sentences, also those without a pair.
+        All sentences, including those without a pair.
     pairs : ndarray of shape (n_pairs, 3)
-        Of each pair, the number of its sentence in ``sentences``, and the numbers of its two entities in the
-        ``entities`` of the sentence. Pairs of the same sentence follow each other.
+        For each pair, the number of its sentence in ``sentences``, and the numbers of its two entities in the
+        ``entities`` of the sentence. Pairs of a sentence are consecutive.
     y : ndarray of shape (n_pairs,)
-        1 for pairs that are said to interact, 0 for the others.
+        1 for pairs that interact according to the sentence, 0 for the others.
     sentence, document : ndarray of shape (n_pairs,)
-        Id of the sentence and of the document of each pair. Pairs of a document resemble each other: use
-        ``document`` as the groups of cross-validation, never split it.
+        Id of the sentence and of the document of each pair. Pairs of a document are similar to each other: use
+        ``document`` as the groups of a cross-validation.
     n_self_pairs : int
-        Pairs of an entity with itself in the file, which are left out.
+        Number of pairs of an entity with itself in the file; these are left out.
 
     Notes
     -----
@@ -103,15 +103,16 @@ class PPICorpus:
         Parameters
         ----------
         order : {"text", "file"}, default="text"
-            Which entity of a pair is the first: the one that begins, else ends, earlier in the sentence, or the one
-            that the file names first. That order can give the answer away: LLL lists agents before their targets.
+            Which entity of a pair is the first. "text": the one that begins earlier in the sentence, or ends earlier if
+            both begin together. "file": the one that the file names first. The order of the file can reveal the label:
+            LLL lists agents before their targets.
         **parameters
-            Of :func:`sentence_graph`: weights, tags, labels of entities and so on.
+            Parameters of :func:`sentence_graph`: weights, tags, labels of entities and so on.
 
         Returns
         -------
         list of Graph
-            In the order of ``pairs``.
+            One graph per pair, in the order of ``pairs``.
         """
         if order not in ("text", "file"):
             raise ValueError(f'order must be "text" or "file", got {order!r}.')

@@ -1,8 +1,8 @@
-"""Reading corpora in the unified format of protein-protein interactions.
+"""Reader of corpora in the unified format of protein-protein interactions.
 
-The file is parsed as a stream, of which the XML of one sentence is kept at a time. A document type declaration, without
-which XML knows neither entities that expand nor external ones, is refused, so no file can make the parser read
-another one or grow in memory; what a sentence and an id may hold is bounded.
+The file is parsed as a stream; the XML of only one sentence is in memory at a time. A document type declaration is an
+error: without one, XML has neither expanding nor external entities, so no file can make the parser read another file or
+exhaust the memory. The sizes of sentences and ids are bounded.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _BLOCK_BYTES = 1 << 20
 _MOST_BYTES = 1 << 26  # the largest of the five corpora has 15 million
 _MOST_QUOTED = 40
 _LONGEST_ID = 100  # arrays of ids are as wide as the longest
-_MOST_IN_SENTENCE = 2000  # tokens, and ranges of entities: each of these is compared with each of those
+_MOST_IN_SENTENCE = 2000  # tokens, and ranges of entities: every range is compared with every token
 _ENCODINGS = ("utf-8", "utf-16", "us-ascii", "iso-8859-1")  # that every XML parser knows
 _OFFSETS = re.compile("[0-9]{1,9}-[0-9]{1,9}(,[0-9]{1,9}-[0-9]{1,9})*")
 _INTERACTIONS = {"true": 1, "false": 0}
 
-# Elements, each with the one it has to be in and its attributes that are read. Others are ignored.
+# Elements, each with its parent and the attributes that are read. Others are ignored.
 _FORMAT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "corpus": (None, ()),
     "document": ("corpus", ("id",)),
@@ -56,16 +56,16 @@ def load_ppi(source: PathOrFile, *, parse: str = "split_parse", max_bytes: int =
     source : str, path or binary file object
         A name that ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
     parse : str, default="split_parse"
-        Which of the parses in the file to take. The published corpora have ``"Charniak-Lease"``, and
-        ``"split_parse"``, the same with words such as *actin-binding* split, so that a part of them is not blinded.
+        Name of the parse to read. The published corpora have ``"Charniak-Lease"``, and ``"split_parse"``, in which
+        words such as *actin-binding* are split, so that only the protein's name is replaced in graphs.
     max_bytes : int, default=2**26
-        Largest size of the file, decompressed.
+        Largest accepted size of the file after decompression.
 
     Returns
     -------
     PPICorpus
-        Sentences with tokens, dependencies and entities; pairs of entities, whether they interact, and the sentences
-        and documents they are from. Its method ``graphs`` represents the pairs as graphs.
+        Sentences with tokens, dependencies and entities; pairs of entities with their labels, sentences and documents.
+        Its method ``graphs`` represents the pairs as graphs.
 
     Raises
     ------
@@ -79,8 +79,8 @@ def load_ppi(source: PathOrFile, *, parse: str = "split_parse", max_bytes: int =
     The format has elements ``corpus/document/sentence``; a sentence has elements ``entity``, ``pair`` and, inside
     ``sentenceanalyses``, ``parses/parse/dependency`` and ``tokenizations/tokenization/token``. A parse names its
     tokenization. Offsets in the file count characters from 0 and include the last one; an entity may have several
-    ranges, ``21-24,30-33``. Offsets decide: the text that the file gives for a token or an entity need not be that
-    of the sentence, and in BioInfer it sometimes is not.
+    ranges, ``21-24,30-33``. Tokens and entities are located by their offsets: the text that the file gives for them may
+    differ from that of the sentence, and in BioInfer it sometimes does.
 
     Pairs of an entity with itself are left out and counted, as in [1]_.
 
@@ -134,13 +134,15 @@ def _blocks(handle: IO[bytes], max_bytes: int, file: str) -> Iterator[bytes]:
     while block := handle.read(_BLOCK_BYTES):
         n_bytes += len(block)
         if n_bytes > max_bytes:
-            raise DataFormatError(f"{file}: has more than {max_bytes} bytes, decompressed; if it may, raise max_bytes.")
+            raise DataFormatError(
+                f"{file}: has more than {max_bytes} bytes after decompression; increase max_bytes to accept it."
+            )
         yield block
 
 
 @dataclass(slots=True)
 class _Element:
-    """An element of the file, the line where it begins, and the elements in it."""
+    """Element of the file, the line where it begins, and its children."""
 
     tag: str
     attributes: dict[str, str]
@@ -152,7 +154,7 @@ class _Element:
 
 
 class _FormatError(Exception):
-    """What is wrong with an element."""
+    """Error in an element."""
 
     def __init__(self, element: _Element, problem: str) -> None:
         super().__init__(problem)
@@ -160,14 +162,14 @@ class _FormatError(Exception):
 
 
 class _Reader:
-    """Takes the file block by block, and makes sentences of it."""
+    """Parser that takes the file in blocks and collects sentences and pairs."""
 
     def __init__(self, file: str, parse: str) -> None:
         self.file = file
         self._parse = parse
         self._name = ""
-        self._path: list[_Element] = []  # from the outermost element to the one at hand
-        self._n_ignored = 0  # elements at hand inside the last of the path
+        self._path: list[_Element] = []  # from the outermost element to the current one
+        self._n_ignored = 0  # open elements inside the last of the path
         self._sentences: list[Sentence] = []
         self._pairs: list[tuple[int, int, int]] = []
         self._y: list[int] = []
@@ -208,7 +210,7 @@ class _Reader:
             self._fail(1, f"the encoding must be one of {', '.join(_ENCODINGS)}, got {_quote(encoding)}")
 
     def _refuse_doctype(self, *_: object) -> None:
-        self._fail(self._parser.CurrentLineNumber, "a document type declaration is refused, for safety")
+        self._fail(self._parser.CurrentLineNumber, "document type declarations are not accepted, for safety")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._path and (self._n_ignored or tag not in _FORMAT):
@@ -229,7 +231,7 @@ class _Reader:
             raise _FormatError(element, f"<{tag}> has an id of more than {_LONGEST_ID} characters")
         if tag == "corpus":
             self._name = attributes.get("source", "")
-        elif tag not in ("document", "sentence"):  # a sentence that is read need not be kept
+        elif tag not in ("document", "sentence"):  # the elements of a finished sentence are not kept
             self._path[-1].children.append(element)
         self._path.append(element)
 
@@ -302,7 +304,7 @@ def _make_entity(element: _Element, length: int, tokens: list[Token]) -> Entity:
 
 
 def _choose(place: _Element, analyses: list[_Element], key: str, name: str) -> _Element:
-    """Return the one parse, or the one tokenization, of a name."""
+    """Return the parse, or the tokenization, with a name."""
     found = [analysis for analysis in analyses if analysis.attributes[key] == name]
     if len(found) == 1:
         return found[0]
@@ -310,7 +312,7 @@ def _choose(place: _Element, analyses: list[_Element], key: str, name: str) -> _
         raise _FormatError(found[1], f"a second <{found[1].tag}> with {key} {_quote(name)}")
     others = ", ".join(_quote(analysis.attributes[key]) for analysis in analyses[:5]) or "none"
     kind = "parse" if key == "parser" else "tokenization"
-    raise _FormatError(place, f"no {kind} with {key} {_quote(name)}; there is {others}")
+    raise _FormatError(place, f"no {kind} with {key} {_quote(name)}; the file has {others}")
 
 
 def _number(elements: list[_Element]) -> dict[str, int]:
@@ -331,7 +333,7 @@ def _look_up(element: _Element, attribute: str, numbers: dict[str, int], kind: s
 
 
 def _read_spans(element: _Element, length: int) -> tuple[tuple[int, int], ...]:
-    """Read ranges of characters, whose ends the file includes and we do not."""
+    """Return ranges of characters, ends excluded; the file includes them."""
     written = element.attributes["charOffset"]
     if not _OFFSETS.fullmatch(written):
         raise _FormatError(element, f"charOffset must look like 12-15 or 12-15,20-23, got {_quote(written)}")

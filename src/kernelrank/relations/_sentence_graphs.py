@@ -1,9 +1,9 @@
 """Graphs of sentences in which two entities may be related, as in Airola et al. (2008).
 
-A graph has two parts that are not connected. One is the syntax: a vertex for each token and for each
-dependency, and edges governor -> dependency -> dependent, heavier on the shortest paths between the two
-entities. The other is the order of the words: a second vertex for each token, and an edge to the next.
-Other relations than interactions of proteins need other entity labels only.
+A graph has two parts that are not connected. The syntax has a vertex for each token and for each dependency, and edges
+governor -> dependency -> dependent, with larger weights on the shortest paths between the two entities. The word order
+has a second vertex for each token, and an edge to the next one. For relations other than protein interactions, only the
+entity labels need to change.
 """
 
 from __future__ import annotations
@@ -43,56 +43,56 @@ def sentence_graph(
     Parameters
     ----------
     tokens : sequence of (text, part of speech)
-        In the order of the sentence.
+        Tokens in the order of the sentence.
     dependencies : sequence of (governor, dependent, type)
         Governor and dependent are numbers of tokens, from 0.
     first, second : collections of int
-        Tokens of the two entities, at least one each. The entities may share tokens.
+        Tokens of the two entities, at least one per entity. The entities may share tokens.
     others : collection of int
         Tokens of all other entities of the sentence.
     path_weight, other_weight : float, default=0.9, 0.3
-        Weights of the edges to and from dependencies on the shortest paths between the entities, and off them.
+        Weights of the edges to and from dependencies: on the shortest paths between the entities, and elsewhere.
     linear_weight : float, default=0.9
         Weight of the edge from a token to the next.
     path_tag : str, default="IP"
-        Distinguishes the labels on the shortest paths: ``binds`` becomes ``binds_IP``. Empty for no distinction.
+        Tag of the labels on the shortest paths: ``binds`` becomes ``binds_IP``. Empty for no tag.
     position_tags : tuple of three str, default=("B", "M", "A")
-        Distinguish the labels of the second part: tokens before, in the middle of, and after the pair.
+        Tags of the labels of the word order: tokens before, between, and after the entities.
     entity_labels : tuple of three str, default=("PROT1", "PROT2", "PROT")
-        Stand for the texts of tokens in the first, in the second and in other entities.
+        Labels that replace the texts of tokens of the first, the second and other entities.
     path_ends : {"every", "nearest"}, default="every"
-        With entities of several tokens, whether all shortest paths from every token of one to every token of the
-        other count, or only the shortest of them.
+        For entities of several tokens: whether the shortest paths from every token of one to every token of the other
+        are used, or only the shortest of these.
     lowercase : bool, default=False
-        Whether the texts become lower case.
+        Whether texts are converted to lower case.
 
     Returns
     -------
     Graph
-        Its vertices are the tokens, the dependencies, and the tokens once more, each in the order given. Its edges
-        are the two of each dependency, followed by those of the order of the words.
+        Its vertices are the tokens, the dependencies, and the tokens again, each in the order given. Its edges are the
+        two of each dependency, followed by those of the word order.
 
     See Also
     --------
-    SentenceGraphs : The same for many pairs of a sentence.
-    PPICorpus.graphs : The same for all pairs of a corpus.
+    SentenceGraphs : Graphs of many pairs of a sentence.
+    PPICorpus.graphs : Graphs of all pairs of a corpus.
 
     Notes
     -----
-    What [1]_ leaves open is decided as follows, wherever possible as in the authors' software:
+    Details that [1]_ does not specify follow the software of the authors where possible:
 
-    - A vertex of a token has two labels, its text and its part of speech. Of an entity only the text is replaced.
+    - A vertex of a token has two labels, its text and its part of speech. For entities, only the text is replaced.
       A text that equals its part of speech, as punctuation does, is one label.
-    - Each token of an entity is a vertex of its own. A token of several entities belongs to the first, else to
-      the second, else to the others.
+    - Each token of an entity is a separate vertex. A token of several entities belongs to the first if it is part of
+      it, otherwise to the second, otherwise to the others.
     - A dependency is on a path, and its two tokens with it, if it is on a shortest undirected path from some token
-      of one entity to some other token of the other; all shortest paths count. A token that both entities share
-      is no path. Entities that are not connected have none, and all edges of dependencies have `other_weight`.
-    - The middle reaches from the first to the last token of the two, including the entities themselves.
-    - A dependency that is listed twice is one. Several between the same tokens, of different types or directions,
-      and those from a token to itself are kept. So there are cycles, of weights that may be too large for the
-      kernel's sum over walks of any length: then choose a smaller `path_weight`, or walks of limited length.
-    - Texts, parts of speech and types share one name space of labels.
+      of one entity to some other token of the other; all shortest paths are used. A token that both entities
+      share is no path. If the entities are not connected, all edges of dependencies have `other_weight`.
+    - "Between" includes the entities themselves: it extends from the first to the last of their tokens.
+    - Duplicate dependencies are removed. Several dependencies between the same tokens, of different types or
+      directions, and those from a token to itself are kept. They form cycles, whose weights may be too large for the
+      kernel's sum over walks of any length: then use a smaller `path_weight`, or walks of limited length.
+    - Texts, parts of speech and types of dependencies share one set of labels.
 
     References
     ----------
@@ -136,7 +136,7 @@ def sentence_graph(
 
 
 class SentenceGraphs:
-    """The graphs of all candidate pairs of a sentence; what they have in common is made once.
+    """Graphs of all candidate pairs of a sentence; what the graphs share is computed once.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class SentenceGraphs:
         return Graph((*self._label_syntax(on_path, blinded), *in_order), self._edges, weights)
 
     def _blind(self, first: Iterable[int], second: Iterable[int], others: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Return what the tokens of entities are called: by the last of these that they are in."""
+        """Return the labels of entity tokens; the first entity takes precedence over the second, then the others."""
         in_first, in_second, in_other = self._entity_labels
         names = dict.fromkeys(others, in_other) | dict.fromkeys(second, in_second) | dict.fromkeys(first, in_first)
         return {token: (name, self._pos[token]) for token, name in names.items()}
@@ -234,7 +234,7 @@ class SentenceGraphs:
         return labels
 
     def _join(self) -> NDArray[np.intp]:
-        """Make the edges, which all pairs share, so that nobody may change them."""
+        """Return the edges, read-only because all pairs share them."""
         n_dependencies = len(self._ends)
         dependencies = self._n_tokens + np.arange(n_dependencies)
         words = self._n_tokens + n_dependencies + np.arange(self._n_tokens)
@@ -263,10 +263,10 @@ class _Paths:
         for governor, dependent in ends.tolist():
             self._neighbours[governor].add(dependent)
             self._neighbours[dependent].add(governor)
-        self._distances: dict[int, NDArray[np.intp]] = {}  # found as they are needed
+        self._distances: dict[int, NDArray[np.intp]] = {}  # computed when needed
 
     def between(self, first: Iterable[int], second: Iterable[int]) -> NDArray[np.bool_]:
-        """Tell which dependencies are on a shortest path from one entity to another."""
+        """Return which dependencies are on a shortest path between two entities, as a mask."""
         out_of_reach = len(self._neighbours)
         lengths = {(a, b): self._measure(a)[b] for a, b in product(first, second) if a != b}
         longest = min(lengths.values(), default=0) if self._only_nearest else out_of_reach
@@ -274,13 +274,13 @@ class _Paths:
         for (a, b), length in lengths.items():
             if length <= longest and length < out_of_reach:
                 from_a, from_b = self._measure(a), self._measure(b)
-                # To the dependency, along it in either direction, and on, is no longer than the shortest way.
+                # A path through the dependency, in either direction, is as short as the shortest one.
                 found |= from_a[self._governors] + 1 + from_b[self._dependents] == length
                 found |= from_a[self._dependents] + 1 + from_b[self._governors] == length
         return found
 
     def _measure(self, start: int) -> NDArray[np.intp]:
-        """Count the steps from a token to each, breadth first; as many as there are tokens if it is out of reach."""
+        """Return the distance from a token to each token, breadth first; the number of tokens if unreachable."""
         if start not in self._distances:
             distances = [len(self._neighbours)] * len(self._neighbours)
             distances[start] = 0
@@ -295,5 +295,5 @@ class _Paths:
 
 
 def _tagged(labels: Iterable[str], tag: str) -> tuple[str, ...]:
-    """Append a tag to labels, of which equal ones are one."""
+    """Append a tag to labels, and drop duplicates."""
     return tuple(dict.fromkeys(f"{label}_{tag}" if tag else label for label in labels))
