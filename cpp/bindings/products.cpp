@@ -10,10 +10,13 @@ template <class Number, class Index>
 using Product = void (*)(const Compressed<Number, Index>&, kernelrank::Elements, const double*, double*, int,
                          kernelrank::Cancellation&);
 
-// kGather: `v` is as long as a line; otherwise it has an element a line.
-template <bool kGather, class Number, class Index>
+// gather: `v` has as many elements as a line. scatter: `v` has one element per line.
+enum class Kind { gather, scatter };
+
+template <Kind kKind, class Number, class Index>
 void product(const Vector<Index>& starts, const Vector<Index>& indices, const Vector<Number>& numbers,
              const Vector<double>& v, OutVector<double> out, int n_threads, bool squared) {
+  constexpr bool kGather = kKind == Kind::gather;
   require(starts.shape(0) >= 1, "starts must not be empty");
   require(n_threads >= 1, "n_threads must be positive");
   const Compressed<Number, Index> matrix{starts.shape(0) - 1, kGather ? v.shape(0) : out.shape(0), starts.data(),
@@ -36,8 +39,9 @@ void bind(nb::module_& module) {
     module.def(name, function, "starts"_a.noconvert(), "indices"_a.noconvert(), "numbers"_a.noconvert(),
                "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, "squared"_a = false, doc);
   };
-  def("gather_product", &product<true, Number, Index>, "out[line] = line . v for a compressed matrix.");
-  def("scatter_product", &product<false, Number, Index>, "out = sum of v[line] * line for a compressed matrix.");
+  def("gather_product", &product<Kind::gather, Number, Index>, "out[line] = line . v for a compressed matrix.");
+  def("scatter_product", &product<Kind::scatter, Number, Index>,
+      "out = sum of v[line] * line for a compressed matrix.");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ class Refits:
     X, y
         All rows.
     params : dict
-        What `fit` gets besides, an element a row.
+        Further arguments of `fit`, with one element per row.
     n_jobs : int or None
     verbose : int
         Whether to show the progress of what takes more than two seconds.

@@ -114,10 +114,10 @@ def combine_variances(direct: float, jackknife: float) -> float:
     """Return the variance of an estimate: the geometric mean of two that are biased in opposite directions.
 
     A row influences an estimate in two roles: as a row that is compared, and as a row that models are trained on.
-    `direct` counts the first role only; `jackknife` counts both, each twice. Without signal both roles contribute the
-    same: the true variance is then twice `direct` and half of `jackknife`. With signal, models hardly depend on single
-    rows, and both variances are right. The geometric mean is right in both cases. By chance, `jackknife` may be smaller
-    than `direct`, which is then used alone.
+    `direct` is the variance of the first role only. In `jackknife` the influences of both roles add up. Without signal
+    they are equal: the true variance is then twice `direct`, and half of `jackknife`. With signal, models hardly depend
+    on single rows, and both variances are right. The geometric mean is right in both cases. By chance, `jackknife` may
+    be smaller than `direct`, which is then used alone.
     """
     return float(np.sqrt(direct * max(direct, jackknife)))
 
