@@ -162,7 +162,7 @@ def test_groups_of_rows_count_in_the_variance(rng):
 
 def test_bad_calls(data):
     X, y = data
-    with pytest.raises(ValueError, match="two estimators"):
+    with pytest.raises(ValueError, match="estimators must have at least two"):
         compare([RankRLS()], X, y)
     for estimator in (RankRLS(), make_pipeline(StandardScaler(), RankRLS())):
         with pytest.raises(TypeError, match="estimators must be a list"):

@@ -251,9 +251,9 @@ def test_few_rows_of_a_class(rng):
     y = np.arange(40) < 3
     model = FScoreClassifier(RankRLS()).fit(X, y)  # three folds
     assert model.f_score_ == FScoreClassifier(RankRLS(), cv=3).fit(X, y).f_score_
-    with pytest.raises(ValueError, match="only one row of a class"):
+    with pytest.raises(ValueError, match="A class has only one row"):
         FScoreClassifier().fit(X, np.arange(40) == 0)
-    with pytest.raises(ValueError, match="only one group with rows of a class"):
+    with pytest.raises(ValueError, match="A class has rows in only one group"):
         FScoreClassifier().fit(X, y, groups=np.arange(40) // 5)
     with pytest.raises(ValueError, match="Fold 0 of cv trains on rows of one class only"):
         FScoreClassifier(cv=LeaveOneGroupOut()).fit(X, y, groups=np.arange(40) // 5)
@@ -442,7 +442,7 @@ def test_a_failed_fit_leaves_the_earlier_one(rng):
     X, y = few_positives(rng, 60)
     model = FScoreClassifier().fit(X, y)
     before = model.predict(X)
-    with pytest.raises(ValueError, match="only one row of a class"):
+    with pytest.raises(ValueError, match="A class has only one row"):
         model.fit(X[:, :2], np.arange(60) == 5)
     np.testing.assert_array_equal(model.predict(X), before)
 
@@ -458,7 +458,7 @@ def test_own_scores_respect_queries_and_weights(rng):
     assert found.f_score_ == best_f_score(y[6:], np.arange(60.0)[6:]).f_score
     with pytest.raises(ValueError, match="takes no groups"):
         FScoreClassifier(OwnScores(), cv="own").fit(X, y, groups=qid)
-    with pytest.raises(ValueError, match="one a row"):
+    with pytest.raises(ValueError, match="a value per row"):
         FScoreClassifier(RankRLS(), cv="own").fit(X, y)
 
 

@@ -76,7 +76,7 @@ def test_queries(rng):
 
 def test_bad_calls():
     for splitter in (LeavePairOut(), LeaveQueryOut()):
-        with pytest.raises(ValueError, match="utilities y"):
+        with pytest.raises(ValueError, match="y must be given"):
             splitter.get_n_splits([[1.0], [2.0]], groups=[1, 1])
     with pytest.raises(ValueError, match="needs groups"):
         list(LeaveQueryOut().split([[1.0], [2.0]], [1, 2]))

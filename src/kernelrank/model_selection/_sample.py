@@ -176,8 +176,8 @@ def stratified_folds(
     units = np.arange(len(classes)) if groups is None else groups
     rarest = min(len(np.unique(units[classes == k])) for k in (0, 1))
     if rarest < 2:
-        what = "row" if groups is None else "group with rows"
-        raise ValueError(f"A class has only one {what}: when it is held out, no row of this class is left to train on.")
+        what = "has only one row" if groups is None else "has rows in only one group"
+        raise ValueError(f"A class {what}: when it is held out, no row of this class is left to train on.")
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     return splitter(min(n_folds, rarest), shuffle=True, random_state=random_state)
 
