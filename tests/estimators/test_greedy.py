@@ -324,7 +324,7 @@ def test_pipeline_with_queries(rng):
         (GreedyRankRLS(2, cv=ShuffleSplit(3, random_state=0)), None, "every row once"),
         (GreedyRankRLS(2, cv=[([0, 1, 2], [3, 4])]), None, "train on all others"),
         (GreedyRankRLS(2, cv=[(np.arange(24), [])]), None, "test on some rows"),
-        (GreedyRankRLS(2, cv=KFold(2)), np.arange(24) % 5, "same query"),
+        (GreedyRankRLS(2, cv=KFold(2)), np.arange(24) % 5, "splits a query"),
     ],
 )
 def test_refusals(model, queries, message):

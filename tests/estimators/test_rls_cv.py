@@ -115,7 +115,7 @@ def test_folds_never_split_a_group(rng):
         found = RLS(alpha).fit(X, y).hold_out(folds)
         expected = [-np.mean((y[rows] - each) ** 2) for rows, each in zip(folds, found, strict=True)]
         np.testing.assert_allclose(scores, expected)
-    with pytest.raises(ValueError, match="same query or group"):
+    with pytest.raises(ValueError, match="splits a query or group"):
         RLSCV(ALPHAS, cv=KFold(3, shuffle=True, random_state=0)).fit(X, y, groups=groups)
 
 

@@ -155,7 +155,7 @@ class LeastSquaresEstimator(Predictor):
         if isinstance(model.solver, LeastSquares):
             model.solver.forget_matrices()
         with refit(self, "_moments", "_ids") as fitted:
-            vars(fitted).update(
+            fitted.__dict__.update(
                 **data.noted,
                 **model.basis,
                 **weights,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._memory import require_memory
-from kernelrank._refit import refit
+from kernelrank._refit import refit, unfitted_copy
 from kernelrank._validation import as_id_array, check_features, check_weights, encode_queries
 from kernelrank.estimators._least_squares import LeastSquaresEstimator, check_targets
 from kernelrank.kernels import Linear, make_kernel
@@ -81,7 +80,7 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         found = moments.solve(self._fitted_alpha)
         level = moments.level(found)
         with refit(self) as fitted:
-            vars(fitted).update(
+            fitted.__dict__.update(
                 **part.noted,
                 coef_=found[:, 0] if part.single else found.T.copy(),
                 intercept_=float(level[0]) if part.single else level,
@@ -102,7 +101,7 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, begun: bool
     ) -> _Part:
         X, qid = self._separate_queries(X, qid)
-        other = copy(self)  # an error must not change what is known about features
+        other = self if begun else unfitted_copy(self)  # which learns about the features
         X = check_features(other, X, reset=not begun)
         self._require_target(y)
         m, n = X.shape

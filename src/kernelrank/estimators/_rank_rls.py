@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank._arrays import Array
-from kernelrank._validation import as_array, check_vector, check_weights, encode_queries
+from kernelrank._validation import check_vector, encode_queries
 from kernelrank.estimators._hold_outs import HoldsOut
 from kernelrank.estimators._least_squares import require_pairs
 from kernelrank.estimators._least_squares_model import LeastSquaresModel, TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
-from kernelrank.pairs import PreferencePairs
+from kernelrank.pairs._preferences import check_preferences
 from kernelrank.solvers.least_squares import NO_CLOSED_FORM, ClassesHoldOut, LeastSquares, RankingHoldOut, Refused
 
 
@@ -311,11 +311,9 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
         X, qid, noted = self._check_rows(X, qid)
         m = X.shape[0]
         queries, _ = encode_queries(qid, m)
-        edges = as_array(pairs, "pairs")
-        PreferencePairs(edges, m, weight=weight, qid=queries)  # checks them
-        sizes = _check_magnitudes(magnitude, len(edges))
-        weights = np.ones(len(edges)) if weight is None else check_weights(weight, len(edges), "weight", of="pairs")
-        assert weights is not None
+        checked = check_preferences(pairs, m, weight, queries)
+        edges, sizes = checked.pairs, _check_magnitudes(magnitude, len(checked.pairs))
+        weights = np.ones(len(edges)) if checked.weights is None else checked.weights
         codes = np.zeros(m, np.int32) if queries is None else queries
         loss_of = partial(squares_of_edges, cost=self.cost, query_weighting=self.query_weighting)
 
