@@ -13,7 +13,7 @@ from kernelrank.estimators._span_of_rows import SpanOfRows, is_wide
 from kernelrank.features import NystromMap
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._matrices import check_kernel_matrix, check_semidefinite
-from kernelrank.solvers import Products, make_kernel_products, make_products, restrict
+from kernelrank.solvers import Products, WideProducts, make_kernel_products, make_products, restrict
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -87,10 +87,11 @@ def represent(
     if isinstance(kernel, Linear):
         if n_basis is not None:
             raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-        if any_space and is_wide(X):
-            span = SpanOfRows(X, queries)
+        span = SpanOfRows(X, queries) if is_wide(X) else None
+        if any_space and span is not None:
             return Representation(make_kernel_products(span.inner_products(), n_threads), span=span)
-        return Representation(make_products(X, n_threads, queries))
+        products = make_products(X, n_threads, queries)
+        return Representation(products if span is None else WideProducts(**vars(products), gram=span.inner_products))
     m = X.shape[0]
     if n_basis is None or n_basis >= m:
         return _all_functions(X, kernel.resolve(X), None if n_basis is None else np.arange(m), n_threads)

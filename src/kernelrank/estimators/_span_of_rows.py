@@ -18,6 +18,7 @@ from kernelrank._arrays import GroupSums, slices
 from kernelrank._dense import multiply, multiply_transposed
 
 Vector = NDArray[np.float64]
+Columns = NDArray[np.intp]
 
 # Where the inner products cost less than the iterations that they spare.
 _MOST_ROWS, _COLUMNS_PER_ROW = 500, 10
@@ -45,12 +46,12 @@ class SpanOfRows:
         self._firsts = np.unique(self._queries, return_index=True)[1][self._queries]
         self._means = GroupSums(self._queries, 1.0 / np.bincount(self._queries)[self._queries])
 
-    def inner_products(self) -> Vector:
-        """Compute Z Z'."""
+    def inner_products(self, columns: Columns | None = None, signs: Vector | None = None) -> Vector:
+        """Compute Z Z', or the sum over some columns of their products, each multiplied by its sign."""
         products = np.zeros((self._X.shape[0], self._X.shape[0]))
         with np.errstate(over="ignore", invalid="ignore"):  # solvers look for numbers that are not finite
-            for _, block in self._blocks():
-                products += multiply(block, block.T)
+            for part, block in self._blocks(columns):
+                products += multiply(block if signs is None else block * signs[part], block.T)
         return (products + products.T) / 2
 
     def combine(self, c: Vector) -> Vector:
@@ -60,11 +61,12 @@ class SpanOfRows:
             w[columns] = multiply_transposed(block, c)
         return w
 
-    def _blocks(self) -> Iterator[tuple[slice, Vector]]:
-        """Yield blocks of centred columns."""
-        for columns in slices(self._X.shape[1], _BLOCK_ELEMENTS // self._X.shape[0]):
-            part = self._X[:, columns]
+    def _blocks(self, columns: Columns | None = None) -> Iterator[tuple[slice, Vector]]:
+        """Yield blocks of centred columns, of all or of some."""
+        m, n = self._X.shape
+        for number in slices(n if columns is None else len(columns), _BLOCK_ELEMENTS // m):
+            part = self._X[:, number] if columns is None else self._X.take(columns[number], axis=1)
             # First the difference from a row of the query, which is exactly zero where a column is constant.
             block = np.subtract(part, part[self._firsts], dtype=np.float64)
             block -= self._means(block)[self._queries]
-            yield columns, block
+            yield number, block

@@ -25,16 +25,18 @@ with X, one with its transpose, and a few evaluations of the loss.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search
 from kernelrank.solvers._model import minimize_model
 from kernelrank.solvers._oracle import Oracle, quiet, squared_norm
-from kernelrank.solvers._result import Log, Report, Result, gap_goal
+from kernelrank.solvers._result import Log, Plane, Report, Result, gap_goal
 from kernelrank.solvers._simplex_qp import SimplexSolver
 
 Vector = NDArray[np.float64]
@@ -60,6 +62,8 @@ class Bundle:
         Whether to minimise over w >= 0.
     start : ndarray, optional
         A solution to start from, if it is better than zero.
+    planes : iterable of Plane
+        Planes below R that are known already.
     line_search : bool
         False gives the plain method of the paper.
     most_cuts : int
@@ -72,12 +76,15 @@ class Bundle:
         *,
         positive: bool = False,
         start: Vector | None = None,
+        planes: Iterable[Plane] = (),
         line_search: bool = True,
         most_cuts: int = 200,
     ) -> None:
         self._oracle, self._positive, self._line_search = oracle, positive, line_search
         self._began = time.perf_counter()
         self._cuts = Cuts(oracle, most_cuts)
+        for plane in planes:
+            self._cuts.add(*plane)
         self._solve = SimplexSolver()
         self._step = 1.0  # the last step taken
         self._before: Iterate | None = None  # the solution for the last alpha but one
@@ -88,6 +95,11 @@ class Bundle:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 self._best = evaluate(oracle, w)
         self._plane: Risk | None = self._best.risk  # to be added to the cuts
+
+    @property
+    def planes(self) -> list[Plane]:
+        """Planes below R, all but the one that is zero everywhere."""
+        return [Plane(*each) for each in zip(self._cuts.slopes[1:], self._cuts.offsets[1:].tolist(), strict=True)]
 
     def minimize(
         self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
@@ -157,7 +169,8 @@ class Bundle:
                 self._advance(model.w, alpha, gap)
         lower = max(lower - self._hidden_rounding(alpha, model.w, goal), 0.0)
         log.add(objective, lower, goal)
-        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history(), exhausted)
+        plane = Plane(cuts.combine(cuts.u), dot(cuts.offsets, cuts.u))
+        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history(), exhausted, plane)
 
     def _hidden_rounding(self, alpha: float, w: Vector, goal: float) -> float:
         """Bound what rounding of products with X may hide of the gap, where that is not negligible."""

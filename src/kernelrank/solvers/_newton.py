@@ -19,9 +19,9 @@ next gradient, and what it learnt of H preconditions the next systems (Morales a
 
 J is strongly convex with modulus 2 alpha, so ``J(w) - J* <= ||g||^2 / (4 alpha)``: the certificate.
 
-With ``positive=True`` the minimum is over w >= 0: CG works on the features that are not held at
-zero, again and again until the right ones are. The line search follows the segment to the
-minimum of the model, all of which is feasible. The certificate minimises the same bound over w >= 0.
+With ``positive=True`` the minimum is over w >= 0: CG works on the features that are not held at zero, and an active
+set method finds which ones these are. The line search follows the segment to the minimum of the model, all of which is
+feasible. The certificate minimises the same bound over w >= 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search_smooth
 from kernelrank.solvers._oracle import SmoothOracle, quiet, squared_norm
-from kernelrank.solvers._result import Log, Report, Result, gap_goal
+from kernelrank.solvers._result import Log, Plane, Report, Result, gap_goal
 
 Vector = NDArray[np.float64]
 
@@ -45,6 +45,7 @@ _MOST_CG_STEPS = 250
 _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
 _FINAL_ERROR = 0.5  # of the gradient to be reached: a smaller one would not show
 _MOST_FACES = 10  # sets of features at zero that are tried in one step
+_MOST_RISES = 3  # sets in a row that do not lower the model: they may go round in circles
 _SMALLEST = float(np.finfo(np.float64).tiny)
 _NEGLIGIBLE = 1e-9  # error of scores, compared with a margin of 1
 _MOST_IDLE = 3  # iterations without a smaller objective: float64 is exhausted
@@ -75,6 +76,11 @@ class Newton:
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 self._move_to(evaluate(oracle, w))
+
+    @property
+    def planes(self) -> list[Plane]:
+        """The plane that touches R at the solution; it is below R everywhere."""
+        return [Plane(self._slope, self._at.risk.offset)]
 
     def minimize(
         self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
@@ -133,7 +139,9 @@ class Newton:
             self._step(gradient, alpha, max(coarse, _FINAL_ERROR * final))
             idle = idle + 1 if self._at.objective(alpha) >= objective else 0
         exhausted = not converged and (idle == _MOST_IDLE or rounding > goal)
-        return Result(self._at.w, self._at.scores, objective, lower, converged, log.history(), exhausted)
+        return Result(
+            self._at.w, self._at.scores, objective, lower, converged, log.history(), exhausted, self.planes[0]
+        )
 
     def _extrapolate(self, alpha: float) -> None:
         """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
@@ -206,36 +214,66 @@ class Newton:
     def _solve_bounded(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
         """Minimise ``g . d + d' H d / 2`` where ``w + d >= 0``, or nearly so; return d and X d.
 
-        Features at zero that the model pushes down stay there, CG moves the others, and where
-        it leads below zero the step is projected, if the model falls by that, or ends at the border.
+        A primal-dual active set method (Hintermueller, Ito and Kunisch, 2002). CG minimises over the free features as
+        if there were no bounds. Then all features that it took below zero are held at zero, and all held features
+        with a negative derivative are freed. The model need not fall from one set to the next. A method that stops at
+        the first bound to keep it falling changes one feature at a time, which with more features than rows takes far
+        too long. The lowest of the projected minima is returned. Sets may go round in circles: where none of the first
+        few lowers the model, the method that keeps it falling takes over.
         """
+        w = self._at.w
+        step, image, residual = np.zeros_like(w), np.zeros_like(self._at.scores), -gradient  # -(g + H step)
+        free = (w > 0) | (gradient < 0)
+        best, lowest, rises = None, 0.0, 0
+        for _ in range(_MOST_FACES):
+            move, move_image, H_move = self._conjugate_gradients(residual, alpha, accuracy, free)
+            below = w + step + move < 0
+            freed = ~free & (residual > H_move)
+            if below.any():
+                move, move_image, H_move = self._project(move, w + step, alpha)
+            step, image, residual = np.maximum(step + move, -w), image + move_image, residual - H_move
+            value = self._inner(step, gradient - residual) / 2
+            rises = 0 if value < lowest else rises + 1
+            if value < lowest:
+                best, lowest = (step, image), value
+            if rises == _MOST_RISES or self._is_minimum(w + step, residual, accuracy):
+                break
+            free = (free & ~below) | freed
+        return self._descend(gradient, alpha, accuracy) if best is None else best
+
+    def _descend(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
+        """Do the same by steps along which the model falls: each is projected if it falls then, or ends at a bound."""
         w = self._at.w
         step, image, residual = np.zeros_like(w), np.zeros_like(self._at.scores), -gradient  # -(g + H step)
         held = np.zeros(len(w), dtype=bool)
         for _ in range(_MOST_FACES):
             free = ((w + step > 0) | (residual > 0)) & ~held
             move, move_image, H_move = self._conjugate_gradients(residual, alpha, accuracy, free)
-            end = np.maximum(step + move, -w)
-            if (end > step + move).any():
-                projected = end - step
-                projected_image = self._oracle.scores(projected)
-                H_projected = self._multiply(projected, projected_image, alpha)
-                if self._inner(projected, 0.5 * H_projected - residual) < 0:
-                    move, move_image, H_move = projected, projected_image, H_projected
+            if (w + step + move >= 0).all():
+                held[:] = False
+            else:
+                projected = self._project(move, w + step, alpha)
+                if self._inner(projected[0], 0.5 * projected[2] - residual) < 0:
+                    move, move_image, H_move = projected
                 else:
                     t = longest_step(w + step, move)
-                    # Those at zero that the others pull down stay, until the others have found their place.
+                    # Features at zero that the others pull down stay there until the others have found their place.
                     held |= (w + step == 0) & (move < 0)
                     move, move_image, H_move = t * move, t * move_image, t * H_move
-            else:
-                held[:] = False
-            step = np.maximum(step + move, -w)
-            image += move_image
-            residual -= H_move
-            stays = (w + step == 0) & (residual <= 0)
-            if not (move.any() or held.any()) or self._norm(np.where(stays, 0.0, residual)) <= accuracy:
+            step, image, residual = np.maximum(step + move, -w), image + move_image, residual - H_move
+            if not (move.any() or held.any()) or self._is_minimum(w + step, residual, accuracy):
                 break
         return step, image
+
+    def _project(self, move: Vector, w: Vector, alpha: float) -> tuple[Vector, Vector, Vector]:
+        """Shorten a move from w so that no feature goes below zero; return it, X times it and H times it."""
+        move = np.maximum(move, -w)
+        image = self._oracle.scores(move)
+        return move, image, self._multiply(move, image, alpha)
+
+    def _is_minimum(self, w: Vector, residual: Vector, accuracy: float) -> bool:
+        """Tell whether the gradient, which is minus `residual`, is small for all features that can follow it."""
+        return self._norm(np.where((w == 0) & (residual <= 0), 0.0, residual)) <= accuracy
 
     def _conjugate_gradients(
         self, residual: Vector, alpha: float, accuracy: float, free: NDArray[np.bool_] | None

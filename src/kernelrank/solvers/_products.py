@@ -143,10 +143,22 @@ def _dense_columns(X: NDArray[Any], first: NDArray[np.int32]) -> _Columns:
 
     Rows that are compared with no other, and the first of each query, tell nothing of a spread.
     """
+    n = X.shape[1]
     others = np.flatnonzero(first != np.arange(len(first)))
-    if len(others) == 0:
-        return _Columns(np.zeros(X.shape[1]), np.zeros(X.shape[1], np.bool_), np.arange(X.shape[1]))
+    if len(others) == 0 or n == 0:
+        return _Columns(np.zeros(n), np.zeros(n, np.bool_), np.arange(n))
     some = others[:: -(-len(others) // _SAMPLE_ROWS)]
+    blocks = list(slices(n, _SEARCH_ELEMENTS // len(some)))  # wide rows would need several copies of themselves
+    if len(blocks) == 1:
+        return _sampled_columns(X, first, some)
+    found = [_sampled_columns(X[:, block], first, some) for block in blocks]
+    shift, drifts = (np.concatenate(parts) for parts in list(zip(*found, strict=True))[:2])
+    constant = [block.start + part.constant for block, part in zip(blocks, found, strict=True)]
+    return _Columns(shift, drifts, np.concatenate(constant))
+
+
+def _sampled_columns(X: NDArray[Any], first: NDArray[np.int32], some: NDArray[np.intp]) -> _Columns:
+    """Do so for some of the columns, with `some` as the sample of rows."""
     sample = np.asarray(X[some], np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         centre = sample[0] + (sample - sample[0]).mean(axis=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,13 @@ def gap_goal(tol: float, objective: float, at_zero: float) -> float:
     return tol / _LARGEST * min(max(objective, _SMALLEST * at_zero), _LARGEST * at_zero)
 
 
+class Plane(NamedTuple):
+    """A plane below a risk: ``R(w) >= slope . w + offset`` for every w."""
+
+    slope: NDArray[np.float64]
+    offset: float
+
+
 @dataclass(frozen=True)
 class Result:
     """A solution and what is proven about it.
@@ -81,6 +88,8 @@ class Result:
         Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations, goal``, one record per iteration.
     exhausted : bool
         Whether the tolerance was missed because float64 can do no more; further iterations would not help.
+    plane : Plane
+        The plane below the risk that proves the lower bound: ``offset - ||slope||^2 / (4 alpha)``, up to rounding.
     """
 
     w: NDArray[np.float64]
@@ -89,7 +98,8 @@ class Result:
     lower_bound: float
     converged: bool
     history: NDArray[Any]
-    exhausted: bool = False
+    exhausted: bool
+    plane: Plane
 
     @property
     def gap(self) -> float:
