@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from kernelrank._dense import dot, multiply, norm
 from kernelrank.solvers._kernel_products import make_kernel_products
-from kernelrank.solvers._line_search import Ray, evaluate, search
+from kernelrank.solvers._line_search import Iterate, Ray, evaluate, search
 from kernelrank.solvers._model import ascend
 from kernelrank.solvers._oracle import LinearOracle, SmoothLinearOracle, quiet, squared_norm
 from kernelrank.solvers._products import Products
@@ -47,6 +47,7 @@ _SHARE_OF_GAP, _SHARE_OF_GOAL = 0.01, 0.3  # gap to which the problem with F fix
 _LINE_TOLERANCE = 1e-3  # of the gap
 _MOST_IDLE = 5  # iterations without progress: float64 is exhausted
 _SLOW, _SHARPER = 0.5, 0.1  # a gap that falls by less makes the tolerance with F fixed smaller by that factor
+_MOST_SLOW, _MOST_STEPS = 3, 20  # slow iterations in a row, after which so many are made in the space of the features
 _NEGLIGIBLE = 1e-4  # rounding, compared with the goal
 
 
@@ -98,7 +99,8 @@ class PositiveRows:
     products : WideProducts
         Those of the oracle.
     make : callable
-        ``make(products, start=..., planes=...)`` returns a solver for the same loss and the features of a kernel.
+        ``make(products, start=..., planes=...)`` returns a solver for the same loss and the features of a kernel, and
+        ``make(products, start=..., positive=True)`` one for the features themselves.
     start : ndarray, optional
         A solution to start from, if it is better than zero.
     """
@@ -111,7 +113,7 @@ class PositiveRows:
         *,
         start: Vector | None = None,
     ) -> None:
-        self._oracle, self._gram, self._make = oracle, _Gram(products), make
+        self._oracle, self._products, self._gram, self._make = oracle, products, _Gram(products), make
         self._began = time.perf_counter()
         self._coefficients: Vector | None = None  # of the last problem with F fixed
         self._planes = list[Plane]()
@@ -146,7 +148,7 @@ class PositiveRows:
         log, sharpness = Log(self._oracle, self._began, report), 1.0
         if self._best.objective(alpha) > self._value_at_zero:
             self._best = evaluate(self._oracle, np.zeros_like(self._best.w))
-        lower, gap, idle, converged = 0.0, np.inf, 0, False
+        lower, gap, slow, idle = 0.0, np.inf, 0, 0
         for iteration in range(max_iter):
             objective, gap_before = self._best.objective(alpha), gap
             goal = gap_goal(tol, objective, self._value_at_zero)
@@ -156,11 +158,17 @@ class PositiveRows:
             log.add(objective, lower, goal)
             # Zero may be within tol already, but orders nothing.
             settled = bool(self._best.w.any()) or self._first_norm == 0
-            converged = settled and gap <= goal and self._is_flat(alpha, tol)
+            near = settled and gap <= goal
+            converged = near and self._is_flat(alpha, tol)
             idle = idle + 1 if gap >= gap_before else 0
+            slow = slow + 1 if near or gap > _SLOW * gap_before else 0
             if converged or idle == _MOST_IDLE or iteration == max_iter - 1:
                 break
-            sharpness *= _SHARPER if gap > _SLOW * gap_before or gap <= goal else 1.0
+            if slow == _MOST_SLOW and isinstance(self._oracle, SmoothLinearOracle):
+                self._polish(alpha, tol, min(max_iter, _MOST_STEPS))
+                slow = 0
+                continue
+            sharpness *= _SHARPER if slow else 1.0
             share = max(_SHARE_OF_GOAL, _SHARE_OF_GAP * gap / goal) * sharpness
             self._advance(alpha, share * tol, max_iter, gap)
         exhausted = not converged and (idle == _MOST_IDLE or rounding > goal)
@@ -184,6 +192,18 @@ class PositiveRows:
         ray = Ray(self._oracle, alpha, self._best, w - self._best.w, self._oracle.scores(w) - self._best.scores)
         # Between two solutions that are not negative none is, but beyond the second some are.
         self._best = ray.move(search(ray, 1.0, _LINE_TOLERANCE * gap, 1.0)[0])
+
+    def _polish(self, alpha: float, tol: float, max_iter: int) -> None:
+        """Lower the best solution, and make its gradient small, by a solver in the space of the features.
+
+        Where all rows can be ordered almost without a loss, alpha is so small for the features that planes say little
+        about solutions, while there are many good ones, which this solver finds soon.
+        """
+        solver = self._make(self._products, positive=True, start=self._best.w)
+        found = solver.minimize(alpha, tol=tol, max_iter=max_iter)
+        self._oracle.n_products += int(found.history["n_products"][-1])
+        risk = self._oracle.risk(found.scores)
+        self._best = Iterate(found.w, found.scores, risk, squared_norm(self._oracle, found.w))
 
     def _ascend(self, alpha: float, end: _Point) -> None:
         """Move the plane towards another one as long as D rises."""
