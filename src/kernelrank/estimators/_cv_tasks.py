@@ -39,8 +39,12 @@ class UtilityTask:
 
     Parameters
     ----------
-    y, queries, weights
+    y, queries
         One element per row.
+    weights : ndarray or None
+        Weights of the rows in training, of each query up to a factor.
+    given_weights : ndarray or None
+        Weights of the rows in the scores, as they were given.
     folds : list of Fold
     scorer : RankingScorer
     n_jobs : int or None
@@ -51,12 +55,14 @@ class UtilityTask:
         y: Vector,
         queries: Codes | None,
         weights: Vector | None,
+        given_weights: Vector | None,
         folds: list[Fold],
         scorer: RankingScorer,
         n_jobs: int | None,
     ) -> None:
         self.queries, self.n_folds = queries, len(folds)
-        self._y, self._weights, self._folds, self._scorer, self._n_jobs = y, weights, folds, scorer, n_jobs
+        self._y, self._weights, self._given_weights = y, weights, given_weights
+        self._folds, self._scorer, self._n_jobs = folds, scorer, n_jobs
 
     def pairs(self, fold: int | None = None) -> UtilityPairs:
         """Return the pairs that a fold is trained on, or all pairs."""
@@ -81,7 +87,7 @@ class UtilityTask:
                 self._y[rows],
                 scores[rows],
                 qid=_take(self.queries, rows),
-                sample_weight=_take(self._weights, rows) if self._scorer.takes_weights else None,
+                sample_weight=_take(self._given_weights, rows) if self._scorer.takes_weights else None,
             )
         except UndefinedMetricError:
             return np.nan

@@ -193,7 +193,7 @@ class RankSVM(SupportRanker):
         # Where every query counts the same, what all of its weights are multiplied by does not matter.
         weights, unit = scale_weights(weights, queries if self.query_weighting == "query" else None)
         pairs = UtilityPairs(y, qid=queries, sample_weight=weights, n_jobs=self.n_jobs)
-        n_pairs = pairs.n_pairs if weights is None else _total(pairs.pairs_per_query, unit, power=2)
+        n_pairs = pairs.n_pairs if weights is None else total_weight(pairs.pairs_per_query, unit, power=2)
         return self._train(X, pairs, queries, noted, n_pairs_=n_pairs)
 
     def fit_pairs(
@@ -239,7 +239,7 @@ class RankSVM(SupportRanker):
             of_pair = queries[pairs[:, 0]] if queries is not None and self.query_weighting == "query" else None
             weights, unit = scale_weights(weights, of_pair)
             preferences = PreferencePairs(pairs, X.shape[0], weight=weights, qid=queries)
-            n_pairs = _total(preferences.pairs_per_query, unit)
+            n_pairs = total_weight(preferences.pairs_per_query, unit)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
     def _train(
@@ -274,7 +274,7 @@ class RankSVM(SupportRanker):
         return last if self.warm_start and last is not None and len(last) == n_features else None
 
 
-def _total(per_query: NDArray[Any], unit: Any, power: int = 1) -> float:
+def total_weight(per_query: NDArray[Any], unit: Any, power: int = 1) -> float:
     """Return the weight of all pairs, from that of each query in units of its own, or in a common one."""
     units = np.full(len(per_query), unit) if np.ndim(unit) == 0 else unit
     with np.errstate(over="ignore"):  # infinity says it

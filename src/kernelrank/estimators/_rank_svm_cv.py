@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -17,6 +18,7 @@ from kernelrank.estimators._cv_tasks import CVTask, PreferenceTask, UtilityTask
 from kernelrank.estimators._folds import make_folds, make_pair_folds
 from kernelrank.estimators._parameters import require_linear_if_positive, resolve_scorer
 from kernelrank.estimators._path_search import Candidate, PathSearch
+from kernelrank.estimators._rank_svm import total_weight
 from kernelrank.estimators._ranker import SupportRanker
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.kernels import Linear
@@ -192,11 +194,12 @@ class RankSVMCV(SupportRanker):
         scorer = self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)
         y = check_vector(y, "y", X.shape[0])
-        weights, unit = scale_weights(check_weights(sample_weight, X.shape[0]))
+        given = check_weights(sample_weight, X.shape[0])
         queries, _ = encode_queries(qid, X.shape[0])
+        weights, unit = scale_weights(given, queries if self.query_weighting == "query" else None)
         folds = make_folds(self.cv, y, queries, qid if groups is None else groups, self.random_state)
-        task = UtilityTask(y, queries, weights, folds, scorer, self.n_jobs)
-        return self._choose(X, task, noted, 1 if weights is None else unit * unit)
+        task = UtilityTask(y, queries, weights, given, folds, scorer, self.n_jobs)
+        return self._choose(X, task, noted, None if weights is None else partial(total_weight, unit=unit, power=2))
 
     def fit_pairs(
         self,
@@ -256,14 +259,22 @@ class RankSVMCV(SupportRanker):
         X, qid, noted = self._check_rows(X, qid)
         require_linear_if_positive(self)
         m, edges = X.shape[0], as_array(pairs, "pairs")
-        weights, unit = scale_weights(check_weights(weight, len(edges) if edges.ndim else 0, "weight", of="pairs"))
+        given = check_weights(weight, len(edges) if edges.ndim else 0, "weight", of="pairs")
         queries, _ = encode_queries(qid, m)
-        PreferencePairs(edges, m, weight=weights, qid=queries)  # bad pairs are an error before there are folds of them
+        PreferencePairs(edges, m, weight=given, qid=queries)  # bad pairs are an error before there are folds of them
+        by_query = given is not None and queries is not None and self.query_weighting == "query"
+        weights, unit = scale_weights(given, queries[edges[:, 0]] if by_query and queries is not None else None)
         folds = make_pair_folds(self.cv, edges, m, queries, qid if groups is None else groups, self.random_state)
-        return self._choose(X, PreferenceTask(edges, m, queries, weights, folds), noted, 1 if weights is None else unit)
+        total = None if weights is None else partial(total_weight, unit=unit)
+        return self._choose(X, PreferenceTask(edges, m, queries, weights, folds), noted, total)
 
-    def _choose(self, X: Any, task: CVTask, noted: dict[str, Any], unit: float) -> Self:
-        """Find the best kernel and alpha, and keep their solution for all rows; `unit` is the weight 1 of a pair."""
+    def _choose(
+        self, X: Any, task: CVTask, noted: dict[str, Any], total: Callable[[NDArray[Any]], float] | None
+    ) -> Self:
+        """Find the best kernel and alpha, and keep their solution for all rows.
+
+        `total` returns the weight of all pairs from that of each query; None if there are no weights.
+        """
         search = PathSearch(
             task,
             self.alphas,
@@ -295,7 +306,7 @@ class RankSVMCV(SupportRanker):
             alpha_=float(candidate.alphas[best]),
             coef_path_=np.array(coef_path),
             gaps_=np.array(gaps),
-            n_pairs_=pairs.n_pairs * unit,
+            n_pairs_=pairs.n_pairs if total is None else total(pairs.pairs_per_query),
             _fitted_with_queries=task.queries is not None,
         )
         if kernel_scores is not None:
