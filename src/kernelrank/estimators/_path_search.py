@@ -46,8 +46,9 @@ class PathSearch:
     """Fits and scores one path after the other, and counts the fits.
 
     The folds are trained one after the other, so that the memory of a single solver will do, whatever their number.
-    Where the path goes on, each fold starts again from its last solution: that takes 10 to 30 % more products with X
-    than a solver that had been kept.
+    Where the path goes on, each fold starts again from its last solution. For one further decade that takes 1 to 8 %
+    more products with X than a solver that had been kept (squared hinge: 6 to 19 %), for three decades 6 to 27 %
+    (10 to 49 %), on four datasets of scikit-learn.
 
     Parameters
     ----------

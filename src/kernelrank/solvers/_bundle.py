@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from kernelrank._dense import dot
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
-from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search
+from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, search
 from kernelrank.solvers._model import minimize_model
 from kernelrank.solvers._oracle import Oracle, quiet, squared_norm
 from kernelrank.solvers._result import Log, Plane, Report, Result, gap_goal
@@ -179,17 +179,13 @@ class Bundle:
         return self._oracle.rounding_of_bounds(alpha, norms, slope, _NEGLIGIBLE * goal)
 
     def _extrapolate(self, alpha: float) -> None:
-        """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
-        best, before = self._best, self._before
-        self._before = best
+        """Start from a guess of the solution that follows from the last two, if it is better than the last one."""
+        before, self._before = self._before, self._best
         if before is None:
             return
-        delta = best.w - before.w
-        ray = Ray(self._oracle, alpha, best, delta, best.scores - before.scores)
-        if ray.origin.slope < 0 and (not self._positive or longest_step(best.w, delta) >= 1.0):
-            found = extrapolate(ray)
-            if found.value < ray.origin.value:
-                self._best, self._plane = ray.move(found), found.risk
+        found = extrapolate(self._oracle, alpha, self._best, before, positive=self._positive)
+        if found is not None:
+            self._best, self._plane = found, found.risk
 
     def _advance(self, w: Vector, alpha: float, gap: float) -> None:
         """Go from the best solution towards the minimiser `w` of the model, and find a plane for the next model."""

@@ -191,10 +191,24 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     return point if point.value <= origin.value else ray.at(low)
 
 
-def extrapolate(ray: Ray) -> Point:
-    """Take the whole of a falling ray, or if that is too far, the part of it where the slope should be zero."""
+def extrapolate(
+    oracle: Oracle, alpha: float, last: Iterate, before: Iterate, *, positive: bool, slope: Vector | None = None
+) -> Iterate | None:
+    """Continue a path of solutions: go on in the direction from the last but one to the last.
+
+    Their scores are known, so this costs no product with X. It takes the whole step or, if the slope is positive there,
+    the part of it where linear interpolation puts the zero of the slope. `slope` is the gradient of the risk at the
+    last solution, if it does not have its plane any more. Returns None if the objective does not fall.
+    """
+    delta = last.w - before.w
+    falls = None if slope is None else float(oracle.inner(slope + 2 * alpha * last.w, delta))
+    ray = Ray(oracle, alpha, last, delta, last.scores - before.scores, falls)
+    if not ray.origin.slope < 0 or (positive and longest_step(last.w, delta) < 1.0):
+        return None
     point = ray.at(1.0)
-    return point if point.slope <= 0 else ray.at(ray.origin.slope / (ray.origin.slope - point.slope))
+    if point.slope > 0:
+        point = ray.at(ray.origin.slope / (ray.origin.slope - point.slope))
+    return ray.move(point) if point.value < ray.origin.value else None
 
 
 def _value(point: Point) -> float:

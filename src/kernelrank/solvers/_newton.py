@@ -144,21 +144,15 @@ class Newton:
         )
 
     def _extrapolate(self, alpha: float) -> None:
-        """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
-        at, before = self._at, self._before
-        self._before = at
+        """Start from a guess of the solution that follows from the last two, if it is better than the last one."""
+        before, self._before = self._before, self._at
         if before is None:
             return
-        delta = at.w - before.w
-        longest = longest_step(at.w, delta) if self._positive else np.inf
-        slope = self._inner(self._slope + 2 * alpha * at.w, delta)
-        ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores, slope)
-        if slope < 0 and longest >= 1.0:
-            found = extrapolate(ray)
-            if found.value < ray.origin.value:
-                self._move_to(ray.move(found))
-            else:
-                self._oracle.risk(at.scores)  # so that second derivatives are at hand
+        found = extrapolate(self._oracle, alpha, self._at, before, positive=self._positive, slope=self._slope)
+        if found is not None:
+            self._move_to(found)
+        else:
+            self._oracle.risk(self._at.scores)  # so that second derivatives are at hand
 
     def _move_to(self, iterate: Iterate) -> None:
         """Take the gradient there; the second derivative must be at hand: the risk was the last to be evaluated."""
