@@ -1,4 +1,4 @@
-"""What a cross-validated ranking SVM learns in each fold, and how it is scored on the rest."""
+"""Training pairs and validation scores of each fold of a cross-validated ranking SVM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Codes = NDArray[np.int32]
 
 
 class CVTask(Protocol):
-    """Pairs to learn from, and a score of what is held out; folds are given by number."""
+    """Training pairs and validation scores; folds are given by number."""
 
     n_folds: int
     queries: Codes | None
@@ -35,7 +35,7 @@ class CVTask(Protocol):
 
 
 class UtilityTask:
-    """Utilities, in folds of rows.
+    """Cross-validation on utilities, with folds of rows.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class UtilityTask:
         """Return the pairs that a fold is trained on, or all pairs."""
         y, queries = self._y, self.queries
         if fold is not None:
-            # The other rows make a query of their own, in which all are equal.
+            # Held-out rows form a query of their own without comparable pairs.
             train = self._folds[fold].train
             numbers = np.zeros(len(y), np.int32) if queries is None else queries
             y, queries = np.where(train, y, 0.0), np.where(train, numbers, -1)
@@ -94,7 +94,7 @@ class UtilityTask:
 
 
 class PreferenceTask:
-    """Given pairs of rows, in folds of pairs.
+    """Cross-validation on given pairs of rows, with folds of pairs.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class PreferenceTask:
 
 
 def _quietly(metric: Callable[..., float], *arguments: Any, **options: Any) -> float:
-    """Call a metric; which queries it is not defined for is the same for every fold and alpha."""
+    """Call a metric without warnings of undefined queries, which would be repeated for every fold and alpha."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedQueryWarning)
         return metric(*arguments, **options)

@@ -32,15 +32,15 @@ Vector = NDArray[np.float64]
 class RankSVMCV(SupportRanker):
     r"""Ranking SVM with built-in cross-validation of ``alpha``, and of the kernel.
 
-    Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Solutions share what
-    was learnt from larger alphas: cutting planes do not depend on alpha. With the hinge, a path of
+    Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Cutting planes do not depend on alpha, so
+    each solution uses those of larger alphas. With the hinge, a path of
     20 alphas costs 1.5 to 3 times the fit at its smallest one. Each solution has its certificate.
 
     Parameters
     ----------
     alphas : int or array-like, default=20
-        How many alphas at least, or which. A number means a geometric grid over four decades, from the
-        alpha above which the direction of the hinge's solution no longer changes. It goes on, one decade at a time,
+        The minimum number of alphas, or the values themselves. A number means a geometric grid over four decades, from
+        the alpha above which the direction of the hinge's solution no longer changes. It goes on, one decade at a time,
         while the last decade has improved the mean score by more than 0.1 %, or all are the same: to twelve decades at
         most, and not beyond a fit that does not converge. Alphas that are given are tried as they are.
     cv : int, splitter or iterable of (train, test), default=5
@@ -48,7 +48,7 @@ class RankSVMCV(SupportRanker):
         `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows. A validation set is
         ``sklearn.model_selection.PredefinedSplit``, or ``[(train, test)]``.
     scoring : str, RankingScorer or callable, default=None
-        What to choose alpha by, on the rows of a fold: the name of a metric such as "ndcg@10", what
+        Score by which alpha is chosen, on the rows of a fold: the name of a metric such as "ndcg@10", what
         :func:`kernelrank.metrics.make_ranking_scorer` returns, or a function ``(y_true, y_score, qid=...)``,
         the better the greater; NaN if it is not defined for them. It gets `sample_weight` too, if
         there are weights and it has such a parameter. Concordance by default.
@@ -181,7 +181,7 @@ class RankSVMCV(SupportRanker):
         qid : array-like of shape (n_samples,), optional
             Query of each row, in any order; only rows of the same query are compared.
         groups : array-like of shape (n_samples,), optional
-            What the folds must not split, if that is not the queries.
+            Groups that the folds must not split, if these are not the queries.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, in training and in the scores.
 
@@ -232,8 +232,8 @@ class RankSVMCV(SupportRanker):
         qid : array-like of shape (n_samples,), optional
             Query of each row of X; a pair of rows of different queries is an error.
         groups : array-like of shape (n_samples,), optional
-            What the folds must not split, if that is not the queries. With `qid` or `groups`, `cv` splits the rows, and
-            without, the pairs.
+            Groups that the folds must not split, if these are not the queries. With `qid` or `groups`, `cv` splits the
+            rows; without, the pairs.
 
         Returns
         -------

@@ -1,8 +1,9 @@
-r"""Rows with far more columns than there are rows, learnt from through their inner products.
+r"""Matrices with far more columns than rows, replaced by the inner products of their rows.
 
-The solution of a regularised risk is a combination of the rows, ``w = Z' c``, with Z the rows centred in every query:
-that changes no difference which counts. So a wide matrix is a linear kernel of few rows. Its m x m inner products take
-O(n m^2) once, an iteration of a solver then O(m^2) instead of O(n m); weights of the n columns are made at the end.
+The solution of a regularised risk is a combination of the rows, ``w = Z' c``. Z holds the rows centred in every query,
+which changes no difference between rows of a query. So a wide matrix is a linear kernel of few rows. Its m x m inner
+products take O(n m^2) once; an iteration of a solver then takes O(m^2) instead of O(n m). The weights of the n columns
+are computed at the end. With bounds on the weights, the inner products are taken over the columns with positive weight.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from kernelrank._dense import multiply, multiply_transposed
 Vector = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
-# Where the inner products cost less than the iterations that they spare.
+# Shapes for which the inner products cost less than the iterations that they save.
 _MOST_ROWS, _COLUMNS_PER_ROW = 500, 10
 _BLOCK_ELEMENTS = 1 << 20  # of a block of columns
 
 
 def is_wide(X: Any) -> bool:
-    """Tell whether a matrix is dense, and so wide that its inner products are worth computing."""
+    """Return whether a matrix is dense, and so wide that its inner products are worth computing."""
     m, n = X.shape
     return not sp.issparse(X) and m <= _MOST_ROWS and n >= _COLUMNS_PER_ROW * m
 

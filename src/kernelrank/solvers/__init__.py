@@ -1,4 +1,4 @@
-"""Solvers of a risk, which they see through an oracle, with a certificate; ``least_squares`` has closed forms."""
+"""Solvers for risks, with a certificate; the package ``least_squares`` has closed forms."""
 
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._conjugate_gradient import ConjugateGradients

@@ -49,10 +49,10 @@ _NEGLIGIBLE = 1e-4  # rounding, compared with the goal
 
 
 class Bundle:
-    """Minimises for one alpha after the other.
+    """Bundle method for one alpha after the other.
 
-    Planes do not depend on alpha: what was learnt for one is known for the next, and each
-    solution is where the next begins.
+    Planes do not depend on alpha, so those of one alpha are used for the next, and each solution is the start of the
+    next.
 
     Parameters
     ----------
@@ -154,13 +154,13 @@ class Bundle:
             lower = min(lower, objective)  # beyond the objective it is rounding
             gap_before, gap = gap, objective - lower
             idle = idle + 1 if gap > (1 - _PROGRESS) * gap_before else 0
-            # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take. Of a
-            # risk with a kink at zero, rounding may keep the model from saying that there is none.
+            # A solution of zero may meet tol, but orders nothing: take at least one step, unless there is none to take.
+            # Where the risk has a kink at zero, rounding may hide from the model that there is none.
             settled = self._best.w.any() or not model.w.any() or iteration >= _MOST_TRIALS
             done = gap - rounding <= goal and bool(settled)
             hidden = self._hidden_rounding(alpha, model.w, goal) if done else 0.0
             converged = done and gap + hidden <= goal
-            # What float64 cannot tell, further planes will not.
+            # Further planes do not help where float64 cannot resolve the gap.
             exhausted = not converged and ((done and max(gap, hidden) > goal) or idle == _MOST_IDLE)
             if converged or exhausted or iteration == max_iter - 1:
                 break
@@ -198,8 +198,8 @@ class Bundle:
             return
         scores -= best.scores  # from here on the scores of the direction
         ray = Ray(oracle, alpha, best, w - best.w, scores)
-        self._best = best = best.without_g()  # the ray has it, as long as it is of use
-        # Between two solutions that are not negative none is, but beyond the second some are.
+        self._best = best = best.without_g()  # the ray keeps g as long as it is needed
+        # The segment between two non-negative solutions is non-negative; beyond it, solutions may be negative.
         longest = 1.0 if self._positive else np.inf
         found, beyond = search(ray, self._step, _LINE_TOLERANCE * gap, longest)
         self._best, self._plane, self._step = ray.move(found), beyond.risk, found.t

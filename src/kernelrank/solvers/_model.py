@@ -34,7 +34,7 @@ _STEP_ACCURACY = 0.1  # of the accuracy asked for
 
 
 class ModelSolution(NamedTuple):
-    """A point of the simplex, a lower bound of its dual value, how much of that is rounding, and the w of the point."""
+    """A point of the simplex, a lower bound of its dual value, the rounding included in it, and the w of the point."""
 
     u: Vector
     value: float
@@ -49,7 +49,7 @@ def minimize_model(
     if not positive:
         H = finite(cuts.gram / (2 * alpha))
         if cuts.euclidean and np.finfo(np.float64).eps * np.diagonal(H).max() > accuracy:
-            # Its digits do not suffice, those of A may.
+            # The digits of the Gram matrix do not suffice; those of A may.
             root = float(np.sqrt(2 * alpha))
             u, z = refine(cuts.slopes.T / root, cuts.offsets, cuts.u, accuracy)
             return _evaluate(cuts, alpha, u, positive)._replace(w=z / -root)
@@ -90,7 +90,7 @@ def ascend(gain: float, slope: Vector, change: Vector, alpha: float) -> float:
         at_t = derivative(t)
         if abs(at_t) <= _FLAT * first:
             break
-        # The side that stays counts half, or it might stay for ever.
+        # The side that stays counts half (Illinois), or it might stay for ever.
         if at_t > 0:
             low, at_low, at_high = t, at_t, at_high / 2
         else:
@@ -99,7 +99,7 @@ def ascend(gain: float, slope: Vector, change: Vector, alpha: float) -> float:
 
 
 def _evaluate(cuts: Cuts, alpha: float, u: Vector, positive: bool) -> ModelSolution:
-    # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
+    # D from the vector itself: the Gram matrix loses the digits of ||A u||^2 when the cuts almost cancel.
     return _at(cuts, alpha, u, cuts.combine(u), positive)
 
 

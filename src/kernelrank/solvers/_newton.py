@@ -52,12 +52,12 @@ _MOST_IDLE = 3  # iterations without a smaller objective: float64 is exhausted
 
 
 class Newton:
-    """Minimises for one alpha after the other; each solution is where the next begins.
+    """Truncated Newton method for one alpha after the other; each solution is the start of the next.
 
     Parameters
     ----------
     oracle : SmoothOracle
-        The risk R. Nobody else may use it meanwhile.
+        The risk R. It keeps the state of the last evaluation, so it must not be shared with another solver.
     positive : bool
         Whether to minimise over w >= 0.
     start : ndarray, optional
@@ -70,7 +70,7 @@ class Newton:
             self._before: Iterate | None = None  # the solution for the last alpha but one
             self._move_to(evaluate(oracle, np.zeros(oracle.n_features)))
             self._value_at_zero = self._at.risk.value
-            # What tolerances are relative to; it does not depend on alpha.
+            # Tolerances are relative to this norm, which does not depend on alpha.
             self._first_norm = self._norm(self._reduced(self._slope))
             self._preconditioner = _Preconditioner(oracle)
             if start is not None:
@@ -127,7 +127,7 @@ class Newton:
             lower = min(max(lower, objective - shortfall), objective)  # beyond the objective it is rounding
             goal = gap_goal(tol, objective, self._value_at_zero)
             log.add(objective, lower, goal)
-            # At zero tol may be met, but nothing is ordered: one step at least, unless there is none to take.
+            # A solution of zero may meet tol, but orders nothing: take at least one step, unless there is none to take.
             # The objective is rounded as well.
             small = norm <= tol * self._first_norm and max(objective - lower, rounding) <= goal
             converged = small and bool(self._at.w.any() or norm == 0)
@@ -155,16 +155,16 @@ class Newton:
             self._oracle.risk(self._at.scores)  # so that second derivatives are at hand
 
     def _move_to(self, iterate: Iterate) -> None:
-        """Take the gradient there; the second derivative must be at hand: the risk was the last to be evaluated."""
+        """Move to a solution, whose risk must be the one evaluated last, and compute the gradient of R there."""
         self._slope = self._oracle.subgradient(iterate.risk.g)  # of R
-        self._at = iterate.without_g()  # from here on the slope stands for it
+        self._at = iterate.without_g()  # the slope replaces it
 
     def _reduced(self, gradient: Vector) -> Vector:
         """Return the part of the gradient that a feasible step can follow."""
         return np.where(self._at.w > 0, gradient, np.minimum(gradient, 0.0)) if self._positive else gradient
 
     def _shortfall(self, gradient: Vector, alpha: float) -> float:
-        """Bound J(w) - J*: what the parabola of curvature 2 alpha that touches J at w falls by."""
+        """Bound J(w) - J* by the decrease of the parabola of curvature 2 alpha that touches J at w."""
         w = self._at.w
         if not self._positive:
             rounding = self._oracle.inner_rounding(self._slope) / (4 * alpha)
@@ -197,7 +197,7 @@ class Newton:
         solve = self._solve_bounded if self._positive else self._solve
         step, image = solve(gradient, alpha, accuracy)
         ray = Ray(self._oracle, alpha, self._at, step, image, self._inner(gradient, step))
-        # The segment between two solutions that are not negative has no other ones, but beyond it there are.
+        # The segment between two non-negative solutions is non-negative; beyond it, solutions may be negative.
         self._move_to(ray.move(search_smooth(ray, 1.0 if self._positive else np.inf)))
 
     def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
@@ -300,7 +300,7 @@ class Newton:
         return direction, image, product
 
     def _multiply(self, s: Vector, image: Vector, alpha: float) -> Vector:
-        """H s, from which the preconditioner learns."""
+        """Compute H s; the preconditioner learns from it."""
         curved = self._oracle.subgradient(self._oracle.curvature(image))
         self._preconditioner.learn(s, curved)
         return curved + 2 * alpha * s
@@ -315,7 +315,7 @@ class _Preconditioner:
         self._pairs: deque[tuple[Vector, Vector, float, float]] = deque(maxlen=most_pairs)
 
     def diagonal(self, alpha: float) -> Vector:
-        """Of H, nearly."""
+        """Return the diagonal of H, approximately."""
         return self._diagonal + 2 * alpha
 
     def learn(self, s: Vector, curved: Vector) -> None:
@@ -347,5 +347,5 @@ class _Preconditioner:
 
 
 def _only(free: NDArray[np.bool_] | None, v: Vector) -> Vector:
-    """Keep what may move, all of it if nothing says otherwise."""
+    """Set the features that are not free to zero; None means that all are free."""
     return v if free is None else np.where(free, v, 0.0)

@@ -90,7 +90,7 @@ class _Point(NamedTuple):
 
 
 class PositiveRows:
-    """Minimises for one alpha after the other; each solution is where the next begins.
+    """Active set method for one alpha after the other; each solution is the start of the next.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class PositiveRows:
             lower = min(max(lower, self._plane.bound(alpha) - rounding), objective)
             gap = objective - lower
             log.add(objective, lower, goal)
-            # Zero may be within tol already, but orders nothing.
+            # A solution of zero may meet tol, but orders nothing.
             settled = bool(self._best.w.any()) or self._first_norm == 0
             near = settled and gap <= goal
             converged = near and self._is_flat(alpha, tol)
@@ -190,7 +190,7 @@ class PositiveRows:
         self._ascend(alpha, self._point(found.plane.slope[:m], found.plane.offset))
         w = np.where(features, np.maximum(self._oracle.subgradient(self._coefficients), 0.0), 0.0)
         ray = Ray(self._oracle, alpha, self._best, w - self._best.w, self._oracle.scores(w) - self._best.scores)
-        # Between two solutions that are not negative none is, but beyond the second some are.
+        # The segment between two non-negative solutions is non-negative; beyond it, solutions may be negative.
         self._best = ray.move(search(ray, 1.0, _LINE_TOLERANCE * gap, 1.0)[0])
 
     def _polish(self, alpha: float, tol: float, max_iter: int) -> None:

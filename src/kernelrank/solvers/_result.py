@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernelrank.solvers._oracle import Oracle
 
-# One record an iteration.
+# One record per iteration.
 HISTORY = np.dtype(
     [
         ("upper_bound", np.float64),  # objective of the best solution so far
@@ -31,7 +31,7 @@ Report = Callable[[Any], None]
 
 
 class Log:
-    """Collects the history of a solver: time and work count from the time when the solver was made."""
+    """History of a solver; time and work are counted from the creation of the solver."""
 
     def __init__(self, oracle: Oracle, began: float, report: Report | None) -> None:
         self._oracle, self._began, self._report = oracle, began, report
@@ -46,7 +46,7 @@ class Log:
             self._report(np.array(record, dtype=HISTORY)[()])
 
     def history(self) -> NDArray[Any]:
-        """All records."""
+        """Return all records."""
         return np.array(self._records, dtype=HISTORY)
 
 
@@ -70,7 +70,7 @@ class Plane(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """A solution and what is proven about it.
+    """A solution and its certificate.
 
     Attributes
     ----------
@@ -103,15 +103,15 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """The certificate: how far the objective can at most be from the optimum."""
+        """Upper bound on the difference between the objective and the optimum: the certificate."""
         return self.objective - self.lower_bound
 
     @property
     def goal(self) -> float:
-        """The gap that the solver was to reach."""
+        """Gap at which the solver stops."""
         return float(self.history["goal"][-1])
 
     @property
     def n_iter(self) -> int:
-        """Iterations made."""
+        """Number of iterations."""
         return len(self.history)
