@@ -372,3 +372,32 @@ def test_a_fold_that_cannot_be_trained_on_is_named(rng):
 def test_parameters_of_the_wrong_kind(rng, parameters):
     with pytest.raises((ValueError, TypeError), match=next(iter(parameters))):
         RankSVMCV(**parameters).fit(*data(rng, 30))
+
+
+@pytest.mark.parametrize("query_weighting", ["query", "pair"])
+def test_a_query_of_tiny_weights_is_scored_as_any_other(rng, query_weighting):
+    X, qid = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    y = X[:, 0] + 0.5 * rng.normal(size=60)
+
+    def fit(factor):
+        weights = np.where(qid == 5, factor, 1.0)
+        return RankSVMCV([0.1], cv=3, query_weighting=query_weighting).fit(X, y, qid=qid, sample_weight=weights)
+
+    # The product of two weights of 2^-700 is no number of float64. Pairs that weigh so little have no influence where
+    # pairs count by their weight; where queries count the same, factors of a query have none. Scores count queries.
+    tiny = fit(2.0**-700)
+    reference = fit(1.0 if query_weighting == "query" else 2.0**-400)
+    np.testing.assert_array_equal(tiny.scores_, reference.scores_)
+    np.testing.assert_array_equal(tiny.coef_, reference.coef_)
+
+
+def test_given_pairs_of_tiny_weights_count_by_query(rng):
+    X, qid = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    pairs = np.array([(i, j) for i in range(60) for j in range(60) if qid[i] == qid[j] and X[i, 0] > X[j, 0]])
+    models = [
+        RankSVMCV([0.1], cv=3).fit_pairs(X, pairs, qid=qid, weight=np.where(qid[pairs[:, 0]] == 5, factor, 1.0))
+        for factor in (1.0, 2.0**-1000)
+    ]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    np.testing.assert_array_equal(models[0].scores_, models[1].scores_)
+    assert models[1].n_pairs_ == pytest.approx(225.0)

@@ -1,4 +1,4 @@
-"""Grids of alpha: which ones to try, when to go on, and whether the best one lies at an end."""
+"""Grids of alpha: the values to try, when to extend them, and a warning if the best one lies at an end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AlphaGrid:
     Parameters
     ----------
     alphas : int or array-like
-        How many, or which.
+        Size of a grid, or the values themselves.
     largest : callable
         Returns the largest alpha of a grid.
     decades : float
@@ -48,7 +48,8 @@ class AlphaGrid:
             return
         given = check_vector(alphas, "alphas") if np.ndim(alphas) == 1 else np.empty(0)
         if len(given) == 0 or (given <= 0).any():
-            raise ValueError("alphas must be positive numbers, one at least, or how many of them.")
+            got = f"{given.min():.3g} among them" if len(given) else "none of these"
+            raise ValueError(f"alphas must be the size of a grid, or a sequence of positive numbers; got {got}.")
         self.first = np.unique(given)[::-1]
 
     def further(self, alphas: Vector, means: Vector) -> Vector:

@@ -1,4 +1,4 @@
-"""What a cross-validated ranking SVM learns in each fold, and how it is scored on the rest."""
+"""Training pairs and validation scores of each fold of a cross-validated ranking SVM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Codes = NDArray[np.int32]
 
 
 class CVTask(Protocol):
-    """Pairs to learn from, and a score of what is held out; folds are given by number."""
+    """Training pairs and validation scores; folds are given by number."""
 
     n_folds: int
     queries: Codes | None
@@ -37,25 +37,36 @@ class CVTask(Protocol):
 
 
 class UtilityTask:
-    """Utilities, in folds of rows.
+    """Cross-validation on utilities, with folds of rows.
 
     Parameters
     ----------
     rows : CheckedRows
+        With the weights of training: those of a query up to a factor.
+    given_weights : ndarray or None
+        Weights of the rows in the scores, as they were given.
     folds : list of Fold
     scorer : RankingScorer
     n_jobs : int or None
     """
 
-    def __init__(self, rows: CheckedRows, folds: list[Fold], scorer: RankingScorer, n_jobs: int | None) -> None:
+    def __init__(
+        self,
+        rows: CheckedRows,
+        given_weights: Vector | None,
+        folds: list[Fold],
+        scorer: RankingScorer,
+        n_jobs: int | None,
+    ) -> None:
         self.queries, self.n_folds = rows.queries, len(folds)
-        self._rows, self._folds, self._scorer, self._n_jobs = rows, folds, scorer, n_jobs
+        self._rows, self._given_weights = rows, given_weights
+        self._folds, self._scorer, self._n_jobs = folds, scorer, n_jobs
 
     def pairs(self, fold: int | None = None) -> UtilityPairs:
         """Return the pairs that a fold is trained on, or all pairs."""
         rows = self._rows
         if fold is not None:
-            # The other rows make a query of their own, in which all are equal.
+            # Held-out rows form a query of their own without comparable pairs.
             train = self._folds[fold].train
             numbers = np.zeros(len(rows.y), np.int32) if rows.queries is None else rows.queries
             codes, n_queries = encode_queries(np.where(train, numbers, -1), len(rows.y))
@@ -75,14 +86,14 @@ class UtilityTask:
                 self._rows.y[rows],
                 scores[rows],
                 qid=_take(self.queries, rows),
-                sample_weight=_take(self._rows.weights, rows) if self._scorer.takes_weights else None,
+                sample_weight=_take(self._given_weights, rows) if self._scorer.takes_weights else None,
             )
         except UndefinedMetricError:
             return np.nan
 
 
 class PreferenceTask:
-    """Given pairs of rows, in folds of pairs.
+    """Cross-validation on given pairs of rows, with folds of pairs.
 
     Parameters
     ----------
@@ -127,7 +138,7 @@ class PreferenceTask:
 
 
 def _quietly(metric: Callable[..., float], *arguments: Any, **options: Any) -> float:
-    """Call a metric; which queries it is not defined for is the same for every fold and alpha."""
+    """Call a metric without warnings of undefined queries, which would be repeated for every fold and alpha."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedQueryWarning)
         return metric(*arguments, **options)

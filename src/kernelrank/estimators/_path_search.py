@@ -1,4 +1,4 @@
-"""Paths of alphas: trained in every fold, and scored on what the folds hold out."""
+"""Search along paths of alphas: training in every fold, and scores on the held-out part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DECADES = 4.0  # of a grid, from the largest alpha downwards
 
 
 class Candidate(NamedTuple):
-    """A kernel, as the rows that are made of it, and the scores of the alphas that were tried."""
+    """A kernel with its representation of the rows, and the scores of the alphas that were tried."""
 
     representation: Representation
     alphas: Vector
@@ -43,11 +43,12 @@ class Candidate(NamedTuple):
 
 
 class PathSearch:
-    """Fits and scores one path after the other, and counts the fits.
+    """Search for alpha by cross-validation, for one kernel after the other.
 
     The folds are trained one after the other, so that the memory of a single solver will do, whatever their number.
-    Where the path goes on, each fold starts again from its last solution: that takes 10 to 30 % more products with X
-    than a solver that had been kept.
+    Where the path goes on, each fold starts again from its last solution. For one further decade that takes 1 to 8 %
+    more products with X than a solver that had been kept (squared hinge: 6 to 19 %), for three decades 6 to 27 %
+    (10 to 49 %), on four datasets of scikit-learn.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class PathSearch:
     loss, query_weighting, positive, tol, max_iter
         As in :class:`kernelrank.RankSVM`.
     scoring : object
-        What the task scores by: it may want to know what it scores, see `locate`.
+        The scoring of the task; see `locate`.
     progress : callable or None
         Called after each fit, with how many of how many are done.
     tell : callable
@@ -102,7 +103,7 @@ class PathSearch:
                 found[:, fold], starts[fold] = self._score_fold(fold, rows, further, starts[fold])
                 self._tell(fold, n_folds, further, found[:, fold])
             alphas, scores = np.append(alphas, further), np.concatenate([scores, found])
-            # Alphas below one that takes too many iterations would take more.
+            # Smaller alphas than one that does not converge would take even more iterations.
             further = grid.further(alphas, mean_scores(scores)) if len(self.lapses) == before else np.empty(0)
             self._expected += len(further) * (n_folds + 1)
         return Candidate(rows, alphas, scores)

@@ -110,15 +110,17 @@ class RankSVM(SVMRanker):
 
     Notes
     -----
-    Memory beyond X: about 100 bytes a row (150 with queries and weights), and vectors of features:
-    one a cutting plane (at most 200, with room for twice as many as there are), or two a step of
+    Memory beyond X: about 100 bytes per row (150 with queries and weights), and vectors of features:
+    one per cutting plane (at most 200, with room for twice as many as there are), or two per step of
     conjugate gradients (at most 30 steps, or 8 with more than 10,000 features), and about twenty
-    to work with.
+    others.
     X may be dense or CSR/CSC, float64 or float32, and is not copied, except that a feature far
     from zero compared with its spread is shifted first: offsets carry no information here, but
     would cost digits. Such a sparse matrix gets a second array of values.
-    A dense X with at most 150 rows and at least ten times as many features is replaced by the coordinates of its rows
-    in an orthonormal basis of their span, unless `positive`: O(n_features m^2) once, then O(m^2) per iteration.
+    A dense X with at most 500 rows and at least ten times as many features is replaced by the inner products of its
+    rows: O(n_features m^2) once, then O(m^2) per iteration. With `positive`, these are taken over the features with
+    positive weight. An iteration is then a set of such features, of which there are few; `max_iter` bounds these, and
+    the iterations of the solver for each of them.
 
     References
     ----------
@@ -193,7 +195,7 @@ class RankSVM(SVMRanker):
         # With query_weighting="query", multiplying all weights of a query by a constant changes nothing.
         weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
         pairs = UtilityPairs.of_checked(rows._replace(weights=weights), self.n_jobs)
-        n_pairs = pairs.n_pairs if weights is None else _total(pairs.pairs_per_query, unit, power=2)
+        n_pairs = pairs.n_pairs if weights is None else total_weight(pairs.pairs_per_query, unit, power=2)
         return self._train(X, pairs, rows.queries, noted, n_pairs_=n_pairs)
 
     def fit_pairs(
@@ -234,7 +236,7 @@ class RankSVM(SVMRanker):
         given = check_preferences(pairs, X.shape[0], weight, queries)
         weights, unit = scale_weights(given.weights, given.queries if self.query_weighting == "query" else None)
         preferences = PreferencePairs.of_checked(given._replace(weights=weights))
-        n_pairs = preferences.n_pairs if weights is None else _total(preferences.pairs_per_query, unit)
+        n_pairs = preferences.n_pairs if weights is None else total_weight(preferences.pairs_per_query, unit)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
     def _train(
@@ -270,7 +272,7 @@ class RankSVM(SVMRanker):
         return last if self.warm_start and last is not None and len(last) == n_features else None
 
 
-def _total(per_query: NDArray[Any], unit: Any, power: int = 1) -> float:
+def total_weight(per_query: NDArray[Any], unit: Any, power: int = 1) -> float:
     """Return the weight of all pairs, from that of each query in units of its own, or in a common one."""
     units = np.full(len(per_query), unit) if np.ndim(unit) == 0 else unit
     with np.errstate(over="ignore"):  # infinity says it

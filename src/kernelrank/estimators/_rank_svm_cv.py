@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -18,6 +19,7 @@ from kernelrank.estimators._cv_tasks import CVTask, PreferenceTask, UtilityTask
 from kernelrank.estimators._folds import make_folds, make_pair_folds
 from kernelrank.estimators._parameters import require_linear_if_positive, resolve_scorer
 from kernelrank.estimators._path_search import Candidate, PathSearch
+from kernelrank.estimators._rank_svm import total_weight
 from kernelrank.estimators._ranker import SVMRanker
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.kernels import Linear
@@ -31,15 +33,15 @@ Vector = NDArray[np.float64]
 class RankSVMCV(SVMRanker):
     r"""Ranking SVM with built-in cross-validation of ``alpha``, and of the kernel.
 
-    Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Solutions share what
-    was learnt from larger alphas: cutting planes do not depend on alpha. With the hinge, a path of
+    Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Cutting planes do not depend on alpha, so
+    each solution uses those of larger alphas. With the hinge, a path of
     20 alphas costs 1.5 to 3 times the fit at its smallest one. Each solution has its certificate.
 
     Parameters
     ----------
     alphas : int or array-like, default=20
-        How many alphas at least, or which. A number means a geometric grid over four decades, from the
-        alpha above which the direction of the hinge's solution no longer changes. It goes on, one decade at a time,
+        The minimum number of alphas, or the values themselves. A number means a geometric grid over four decades, from
+        the alpha above which the direction of the hinge's solution no longer changes. It goes on, one decade at a time,
         while the last decade has improved the mean score by more than 0.1 %, or all are the same: to twelve decades at
         most, and not beyond a fit that does not converge. Alphas that are given are tried as they are.
     cv : int, splitter or iterable of (train, test), default=5
@@ -47,7 +49,7 @@ class RankSVMCV(SVMRanker):
         `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows. A validation set is
         ``sklearn.model_selection.PredefinedSplit``, or ``[(train, test)]``.
     scoring : str, RankingScorer or callable, default=None
-        What to choose alpha by, on the rows of a fold: the name of a metric such as "ndcg@10", what
+        Score by which alpha is chosen, on the rows of a fold: the name of a metric such as "ndcg@10", what
         :func:`kernelrank.metrics.make_ranking_scorer` returns, or a function ``(y_true, y_score, qid=...)``,
         the better the greater; NaN if it is not defined for them. It gets `sample_weight` too, if
         there are weights and it has such a parameter. Concordance by default.
@@ -180,7 +182,7 @@ class RankSVMCV(SVMRanker):
         qid : array-like of shape (n_samples,), optional
             Query of each row, in any order; only rows of the same query are compared.
         groups : array-like of shape (n_samples,), optional
-            What the folds must not split, if that is not the queries.
+            Groups that the folds must not split, if these are not the queries.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, in training and in the scores.
 
@@ -193,10 +195,10 @@ class RankSVMCV(SVMRanker):
         scorer = self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)
         rows = check_rows(y, qid, sample_weight, X.shape[0])
-        weights, unit = scale_weights(rows.weights)
+        weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
         folds = make_folds(self.cv, rows.y, rows.queries, qid if groups is None else groups, self.random_state)
-        task = UtilityTask(rows._replace(weights=weights), folds, scorer, self.n_jobs)
-        return self._choose(X, task, noted, 1 if weights is None else unit * unit)
+        task = UtilityTask(rows._replace(weights=weights), rows.weights, folds, scorer, self.n_jobs)
+        return self._choose(X, task, noted, None if weights is None else partial(total_weight, unit=unit, power=2))
 
     def fit_pairs(
         self,
@@ -229,8 +231,8 @@ class RankSVMCV(SVMRanker):
         qid : array-like of shape (n_samples,), optional
             Query of each row of X; a pair of rows of different queries is an error.
         groups : array-like of shape (n_samples,), optional
-            What the folds must not split, if that is not the queries. With `qid` or `groups`, `cv` splits the rows, and
-            without, the pairs.
+            Groups that the folds must not split, if these are not the queries. With `qid` or `groups`, `cv` splits the
+            rows; without, the pairs.
 
         Returns
         -------
@@ -258,14 +260,19 @@ class RankSVMCV(SVMRanker):
         m = X.shape[0]
         queries, _ = encode_queries(qid, m)
         given = check_preferences(pairs, m, weight, queries)
-        weights, unit = scale_weights(given.weights)
+        weights, unit = scale_weights(given.weights, given.queries if self.query_weighting == "query" else None)
         together = qid if groups is None else groups
         folds = make_pair_folds(self.cv, given.pairs, m, queries, together, self.random_state)
         task = PreferenceTask(given._replace(weights=weights), queries, folds)
-        return self._choose(X, task, noted, 1 if weights is None else unit)
+        return self._choose(X, task, noted, None if weights is None else partial(total_weight, unit=unit))
 
-    def _choose(self, X: Any, task: CVTask, noted: dict[str, Any], unit: float) -> Self:
-        """Find the best kernel and alpha, and keep their solution for all rows; `unit` is the weight 1 of a pair."""
+    def _choose(
+        self, X: Any, task: CVTask, noted: dict[str, Any], total: Callable[[NDArray[Any]], float] | None
+    ) -> Self:
+        """Find the best kernel and alpha, and keep their solution for all rows.
+
+        `total` returns the weight of all pairs from that of each query; None if there are no weights.
+        """
         search = PathSearch(
             task,
             self.alphas,
@@ -297,7 +304,7 @@ class RankSVMCV(SVMRanker):
                 alpha_=float(candidate.alphas[best]),
                 coef_path_=np.array(coef_path),
                 gaps_=np.array(gaps),
-                n_pairs_=pairs.n_pairs * unit,
+                n_pairs_=pairs.n_pairs if total is None else total(pairs.pairs_per_query),
                 _fitted_with_queries=task.queries is not None,
             )
             if kernel_scores is not None:

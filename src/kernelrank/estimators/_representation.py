@@ -1,4 +1,4 @@
-"""Rows as the solvers of the RankSVM family see them: features, features of a reduced set, or functions of a kernel."""
+"""Representations of the rows for the solvers of the RankSVM family: features, a reduced set, or kernel functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernelrank.estimators._span_of_rows import SpanOfRows, is_wide
 from kernelrank.features import NystromMap
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._matrices import check_kernel_matrix, check_semidefinite
-from kernelrank.solvers import Products, make_kernel_products, make_products, restrict
+from kernelrank.solvers import Products, WideProducts, make_kernel_products, make_products, restrict
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -21,7 +21,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Representation:
-    """Products for a solver, and the way back from its solution to a model.
+    """Products for a solver, and the conversion of its solution to a model.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Representation:
     nystrom : NystromMap or None
         The map of a reduced set, which has fewer basis rows than rows.
     span : SpanOfRows or None
-        Wide rows of the linear kernel, which are combined.
+        Wide rows of the linear kernel; solutions are combinations of them.
     """
 
     products: Products
@@ -49,7 +49,7 @@ class Representation:
         return w[: self.products.n_rows] if self.nystrom is None else np.asarray(self.nystrom.coefficients(w))
 
     def without(self, held_out: Rows) -> Representation:
-        """Leave out what only held-out basis rows can tell; functions of all rows are learnt from the others alone."""
+        """Remove the feature directions of held-out basis rows; without a reduced set there are none to remove."""
         if self.nystrom is None:
             return self
         return replace(self, products=restrict(self.products, self.nystrom.without(held_out).restrict))
@@ -79,18 +79,19 @@ def represent(
     queries: NDArray[np.int32] | None = None,
     any_space: bool = False,
 ) -> Representation:
-    """Prepare checked rows for training with a kernel, of all rows' functions or of `n_basis` rows'.
+    """Prepare validated rows for training, with the kernel functions of all rows or of `n_basis` rows.
 
-    `any_space` tells that solutions need not be kept as weights of the features while they are looked for.
+    `any_space` means that the solver may represent solutions other than by weights of the features.
     """
     kernel = make_kernel(kernel)
     if isinstance(kernel, Linear):
         if n_basis is not None:
             raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-        if any_space and is_wide(X):
-            span = SpanOfRows(X, queries)
+        span = SpanOfRows(X, queries) if is_wide(X) else None
+        if any_space and span is not None:
             return Representation(make_kernel_products(span.inner_products(), n_threads), span=span)
-        return Representation(make_products(X, n_threads, queries))
+        products = make_products(X, n_threads, queries)
+        return Representation(products if span is None else WideProducts(**vars(products), gram=span.inner_products))
     m = X.shape[0]
     if n_basis is None or n_basis >= m:
         return _all_functions(X, kernel.resolve(X), None if n_basis is None else np.arange(m), n_threads)
@@ -109,7 +110,7 @@ def _all_functions(X: Any, kernel: Kernel, basis: Rows | None, n_threads: int) -
     if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
         raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
     require_memory(8.0 * m * m * (1 if kernel.semidefinite else 2), f"The kernel matrix of {m} rows", "Use n_basis.")
-    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused next
+    with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused below
         K = kernel(X)
     check_kernel_matrix(K)
     if not kernel.semidefinite:

@@ -1,8 +1,9 @@
-r"""Rows with far more columns than there are rows, learnt from through their inner products.
+r"""Matrices with far more columns than rows, replaced by the inner products of their rows.
 
-The solution of a regularised risk is a combination of the rows, ``w = Z' c``, with Z the rows centred in every query:
-that changes no difference which counts. So a wide matrix is a linear kernel of few rows. Its m x m inner products take
-O(n m^2) once, an iteration of a solver then O(m^2) instead of O(n m); weights of the n columns are made at the end.
+The solution of a regularised risk is a combination of the rows, ``w = Z' c``. Z holds the rows centred in every query,
+which changes no difference between rows of a query. So a wide matrix is a linear kernel of few rows. Its m x m inner
+products take O(n m^2) once; an iteration of a solver then takes O(m^2) instead of O(n m). The weights of the n columns
+are computed at the end. With bounds on the weights, the inner products are taken over the columns with positive weight.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from kernelrank._arrays import GroupSums, slices
 from kernelrank._dense import multiply, multiply_transposed
 
 Vector = NDArray[np.float64]
+Columns = NDArray[np.intp]
 
-# Where the inner products cost less than the iterations that they spare.
+# Shapes for which the inner products cost less than the iterations that they save.
 _MOST_ROWS, _COLUMNS_PER_ROW = 500, 10
 _BLOCK_ELEMENTS = 1 << 20  # of a block of columns
 
 
 def is_wide(X: Any) -> bool:
-    """Tell whether a matrix is dense, and so wide that its inner products are worth computing."""
+    """Return whether a matrix is dense, and so wide that its inner products are worth computing."""
     m, n = X.shape
     return not sp.issparse(X) and m <= _MOST_ROWS and n >= _COLUMNS_PER_ROW * m
 
@@ -45,12 +47,12 @@ class SpanOfRows:
         self._firsts = np.unique(self._queries, return_index=True)[1][self._queries]
         self._means = GroupSums(self._queries, 1.0 / np.bincount(self._queries)[self._queries])
 
-    def inner_products(self) -> Vector:
-        """Compute Z Z'."""
+    def inner_products(self, columns: Columns | None = None, signs: Vector | None = None) -> Vector:
+        """Compute Z Z', or the sum over some columns of their products, each multiplied by its sign."""
         products = np.zeros((self._X.shape[0], self._X.shape[0]))
         with np.errstate(over="ignore", invalid="ignore"):  # solvers look for numbers that are not finite
-            for _, block in self._blocks():
-                products += multiply(block, block.T)
+            for part, block in self._blocks(columns):
+                products += multiply(block if signs is None else block * signs[part], block.T)
         return (products + products.T) / 2
 
     def combine(self, c: Vector) -> Vector:
@@ -60,11 +62,12 @@ class SpanOfRows:
             w[columns] = multiply_transposed(block, c)
         return w
 
-    def _blocks(self) -> Iterator[tuple[slice, Vector]]:
-        """Yield blocks of centred columns."""
-        for columns in slices(self._X.shape[1], _BLOCK_ELEMENTS // self._X.shape[0]):
-            part = self._X[:, columns]
+    def _blocks(self, columns: Columns | None = None) -> Iterator[tuple[slice, Vector]]:
+        """Yield blocks of centred columns, of all or of some."""
+        m, n = self._X.shape
+        for number in slices(n if columns is None else len(columns), _BLOCK_ELEMENTS // m):
+            part = self._X[:, number] if columns is None else self._X.take(columns[number], axis=1)
             # First the difference from a row of the query, which is exactly zero where a column is constant.
             block = np.subtract(part, part[self._firsts], dtype=np.float64)
             block -= self._means(block)[self._queries]
-            yield columns, block
+            yield number, block

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
 from kernelrank.pairs import Pairs
-from kernelrank.solvers import Bundle, LinearOracle, Newton, Products, Result, SmoothLinearOracle
+from kernelrank.solvers import (
+    Bundle,
+    LinearOracle,
+    Newton,
+    Plane,
+    PositiveRows,
+    Products,
+    Result,
+    SmoothLinearOracle,
+    WideProducts,
+)
 
 LossName = Literal["hinge", "squared_hinge"]
 
@@ -33,9 +43,22 @@ def make_solver(
 ) -> Solver:
     """Return the solver that suits the loss, composed of pairs, loss and products with X."""
     if loss == "hinge":
-        return Bundle(LinearOracle(products, PairwiseHinge(pairs, query_weighting)), positive=positive, start=start)
-    smooth = SmoothLinearOracle(products, PairwiseSquaredHinge(pairs, query_weighting))
-    return Newton(smooth, positive=positive, start=start)
+        hinge = PairwiseHinge(pairs, query_weighting)
+    else:
+        squares = PairwiseSquaredHinge(pairs, query_weighting)
+
+    def oracle_of(products: Products) -> LinearOracle:
+        return LinearOracle(products, hinge) if loss == "hinge" else SmoothLinearOracle(products, squares)
+
+    def make(products: Products, *, planes: Iterable[Plane] = (), **options: Any) -> Bundle | Newton:
+        oracle = oracle_of(products)
+        if isinstance(oracle, SmoothLinearOracle):
+            return Newton(oracle, **options)  # has no use for planes
+        return Bundle(oracle, planes=planes, **options)
+
+    if positive and isinstance(products, WideProducts):
+        return PositiveRows(oracle_of(products), products, make, start=start)
+    return make(products, positive=positive, start=start)
 
 
 def convergence_message(loss: LossName, tol: float, result: Result) -> str:

@@ -229,8 +229,10 @@ def _compare(
     """Concordant, discordant and tied pairs of each query, or their weight."""
     truth = check_vector(y_true, "y_true")
     scores = check_vector(y_score, "y_score", len(truth))
-    weights, _ = scale_weights(check_weights(sample_weight, len(truth)))
-    pairs = UtilityPairs(truth, qid=qid, sample_weight=weights, n_jobs=n_jobs)
+    queries, _ = encode_queries(qid, len(truth))
+    # Results are shares of the pairs of a query, so its weights may be multiplied by any factor: none underflows.
+    weights, _ = scale_weights(check_weights(sample_weight, len(truth)), queries)
+    pairs = UtilityPairs(truth, qid=queries, sample_weight=weights, n_jobs=n_jobs)
     # With margin 0 a pair is violated when the better row has the strictly lower score.
     discordant = pairs.count_totals(scores, margin=0.0)
     concordant = pairs.count_totals(-scores, margin=0.0)

@@ -1,4 +1,4 @@
-"""Solvers of a risk, which they see through an oracle, with a certificate; ``least_squares`` has closed forms."""
+"""Solvers for risks, with a certificate; the package ``least_squares`` has closed forms."""
 
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._conjugate_gradient import ConjugateGradients
@@ -7,8 +7,9 @@ from kernelrank.solvers._kernel_products import make_kernel_products
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
 from kernelrank.solvers._path import largest_alpha
+from kernelrank.solvers._positive_rows import PositiveRows, WideProducts
 from kernelrank.solvers._products import Products, make_products, restrict
-from kernelrank.solvers._result import Result
+from kernelrank.solvers._result import Plane, Result
 
 __all__ = [
     "Bundle",
@@ -17,10 +18,13 @@ __all__ = [
     "LinearOracle",
     "Newton",
     "Oracle",
+    "Plane",
+    "PositiveRows",
     "Products",
     "Result",
     "SmoothLinearOracle",
     "SmoothOracle",
+    "WideProducts",
     "largest_alpha",
     "make_kernel_products",
     "make_products",

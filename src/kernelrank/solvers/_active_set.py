@@ -2,10 +2,10 @@ r"""The small quadratic program of the bundle method, from a factor of its matri
 
     maximise  D(u) = b . u - ||F u||^2 / 2   over the simplex  u >= 0, sum u = 1
 
-Where alpha is tiny compared with the squares of the features, planes all but cancel in F u, and ``H = F' F`` has lost
-what is left of them: its digits are those of the squares. F has them still. And so has ``z = F u``, if it is not
-summed up but found from the conditions of the optimum, ``f_k . z = b_k - b . u`` up to a constant for every plane in
-use: u is rounded relative to 1, which F multiplies, while z is rounded relative to itself.
+Where alpha is tiny compared with the squares of the features, the planes almost cancel in F u. ``H = F' F`` then has
+too few digits, because it is rounded relative to the squares; F itself has enough. ``z = F u`` keeps them if it is not
+summed up but solved for from the conditions of the optimum, ``f_k . z = b_k - b . u`` up to a constant for every plane
+in use: u is rounded relative to 1, which F multiplies, while z is rounded relative to itself.
 
 An active-set method in the manner of Wolfe ("Finding the nearest point in a polytope", 1976): D is maximised over the
 affine span of the planes in use, as far as none becomes negative; one that reaches zero leaves, and when none does,
@@ -75,7 +75,7 @@ def refine(F: Matrix, b: Vector, u: Vector, accuracy: float) -> Refined:
 def _towards_best(F: Matrix, b: Vector, u: Vector, used: NDArray[np.bool_]) -> tuple[Vector, Vector]:
     """Return the step from u to the maximum of D over all combinations of the planes in use that sum to 1, and F u.
 
-    Where D grows for ever, it is a step far in that direction.
+    Where D is unbounded, the step goes far in a direction of growth.
     """
     direction = np.zeros_like(u)
     planes = np.flatnonzero(used)
@@ -94,7 +94,7 @@ def _towards_best(F: Matrix, b: Vector, u: Vector, used: NDArray[np.bool_]) -> t
     else:
         direction[others] = right.T @ ((within / sizes - left.T @ (F @ u)) / sizes)
     direction[base] = -direction[others].sum()
-    # What the differences cannot change stays; all that is left of nothing is rounding.
+    # The part orthogonal to the differences stays; if it is at the level of rounding, it is zero.
     rest = F[:, base] - left @ (left.T @ F[:, base])
     if np.linalg.norm(rest) <= len(F) * _EPS * np.linalg.norm(F[:, base]):
         rest = np.zeros_like(rest)

@@ -25,16 +25,18 @@ with X, one with its transpose, and a few evaluations of the loss.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.losses import Risk
 from kernelrank.solvers._cuts import Cuts
-from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search
+from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, search
 from kernelrank.solvers._model import minimize_model
 from kernelrank.solvers._oracle import Oracle, quiet, squared_norm
-from kernelrank.solvers._result import Log, Report, Result, gap_goal
+from kernelrank.solvers._result import Log, Plane, Report, Result, gap_goal
 from kernelrank.solvers._simplex_qp import SimplexSolver
 
 Vector = NDArray[np.float64]
@@ -47,10 +49,10 @@ _NEGLIGIBLE = 1e-4  # rounding, compared with the goal
 
 
 class Bundle:
-    """Minimises for one alpha after the other.
+    """Bundle method for one alpha after the other.
 
-    Planes do not depend on alpha: what was learnt for one is known for the next, and each
-    solution is where the next begins.
+    Planes do not depend on alpha, so those of one alpha are used for the next, and each solution is the start of the
+    next.
 
     Parameters
     ----------
@@ -60,6 +62,8 @@ class Bundle:
         Whether to minimise over w >= 0.
     start : ndarray, optional
         A solution to start from, if it is better than zero.
+    planes : iterable of Plane
+        Planes below R that are known already.
     line_search : bool
         False gives the plain method of the paper.
     most_cuts : int
@@ -72,12 +76,15 @@ class Bundle:
         *,
         positive: bool = False,
         start: Vector | None = None,
+        planes: Iterable[Plane] = (),
         line_search: bool = True,
         most_cuts: int = 200,
     ) -> None:
         self._oracle, self._positive, self._line_search = oracle, positive, line_search
         self._began = time.perf_counter()
         self._cuts = Cuts(oracle, most_cuts)
+        for plane in planes:
+            self._cuts.add(*plane)
         self._solve = SimplexSolver()
         self._step = 1.0  # the last step taken
         self._before: Iterate | None = None  # the solution for the last alpha but one
@@ -88,6 +95,11 @@ class Bundle:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 self._best = evaluate(oracle, w)
         self._plane: Risk | None = self._best.risk  # to be added to the cuts
+
+    @property
+    def planes(self) -> list[Plane]:
+        """Planes below R, all but the one that is zero everywhere."""
+        return [Plane(*each) for each in zip(self._cuts.slopes[1:], self._cuts.offsets[1:].tolist(), strict=True)]
 
     def minimize(
         self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
@@ -142,13 +154,13 @@ class Bundle:
             lower = min(lower, objective)  # beyond the objective it is rounding
             gap_before, gap = gap, objective - lower
             idle = idle + 1 if gap > (1 - _PROGRESS) * gap_before else 0
-            # Zero may be within tol already, but orders nothing: one step at least, unless there is none to take. Of a
-            # risk with a kink at zero, rounding may keep the model from saying that there is none.
+            # A solution of zero may meet tol, but orders nothing: take at least one step, unless there is none to take.
+            # Where the risk has a kink at zero, rounding may hide from the model that there is none.
             settled = self._best.w.any() or not model.w.any() or iteration >= _MOST_TRIALS
             done = gap - rounding <= goal and bool(settled)
             hidden = self._hidden_rounding(alpha, model.w, goal) if done else 0.0
             converged = done and gap + hidden <= goal
-            # What float64 cannot tell, further planes will not.
+            # Further planes do not help where float64 cannot resolve the gap.
             exhausted = not converged and ((done and max(gap, hidden) > goal) or idle == _MOST_IDLE)
             if converged or exhausted or iteration == max_iter - 1:
                 break
@@ -157,7 +169,8 @@ class Bundle:
                 self._advance(model.w, alpha, gap)
         lower = max(lower - self._hidden_rounding(alpha, model.w, goal), 0.0)
         log.add(objective, lower, goal)
-        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history(), exhausted)
+        plane = Plane(cuts.combine(cuts.u), dot(cuts.offsets, cuts.u))
+        return Result(self._best.w, self._best.scores, objective, lower, converged, log.history(), exhausted, plane)
 
     def _hidden_rounding(self, alpha: float, w: Vector, goal: float) -> float:
         """Bound what rounding of products with X may hide of the gap, where that is not negligible."""
@@ -166,17 +179,13 @@ class Bundle:
         return self._oracle.rounding_of_bounds(alpha, norms, slope, _NEGLIGIBLE * goal)
 
     def _extrapolate(self, alpha: float) -> None:
-        """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
-        best, before = self._best, self._before
-        self._before = best
+        """Start from a guess of the solution that follows from the last two, if it is better than the last one."""
+        before, self._before = self._before, self._best
         if before is None:
             return
-        delta = best.w - before.w
-        ray = Ray(self._oracle, alpha, best, delta, best.scores - before.scores)
-        if ray.origin.slope < 0 and (not self._positive or longest_step(best.w, delta) >= 1.0):
-            found = extrapolate(ray)
-            if found.value < ray.origin.value:
-                self._best, self._plane = ray.move(found), found.risk
+        found = extrapolate(self._oracle, alpha, self._best, before, positive=self._positive)
+        if found is not None:
+            self._best, self._plane = found, found.risk
 
     def _advance(self, w: Vector, alpha: float, gap: float) -> None:
         """Go from the best solution towards the minimiser `w` of the model, and find a plane for the next model."""
@@ -189,8 +198,8 @@ class Bundle:
             return
         scores -= best.scores  # from here on the scores of the direction
         ray = Ray(oracle, alpha, best, w - best.w, scores)
-        self._best = best = best.without_g()  # the ray has it, as long as it is of use
-        # Between two solutions that are not negative none is, but beyond the second some are.
+        self._best = best = best.without_g()  # the ray keeps g as long as it is needed
+        # The segment between two non-negative solutions is non-negative; beyond it, solutions may be negative.
         longest = 1.0 if self._positive else np.inf
         found, beyond = search(ray, self._step, _LINE_TOLERANCE * gap, longest)
         self._best, self._plane, self._step = ray.move(found), beyond.risk, found.t

@@ -29,15 +29,15 @@ class Approximation(NamedTuple):
 
 
 class ConjugateGradients:
-    """One problem, for any alpha.
+    """Conjugate gradients for one problem and any alpha.
 
     Parameters
     ----------
     products : Products
-        With X.
+        Products with X.
     loss : PairwiseSquares
     preconditioned : bool
-        False only to show what the preconditioner is worth.
+        False is for measuring the effect of the preconditioner.
     """
 
     def __init__(self, products: Products, loss: PairwiseSquares, *, preconditioned: bool = True) -> None:

@@ -12,10 +12,10 @@ from kernelrank.solvers._oracle import Oracle, squared_norm
 
 Vector = NDArray[np.float64]
 
-_IDLE = 5  # programs without it, after which a plane may go
-_ROUNDING = 1e-12  # of the largest use of a plane but the first, which may be used far more
-_FEW = 8  # planes that are not worth the copying
-_MOST_UPDATES = 50  # of a matrix, each of which adds its rounding
+_IDLE = 5  # programs in a row that do not use a plane, after which it may be dropped
+_ROUNDING = 1e-12  # weights below this share of the largest are zero; the first plane does not count
+_FEW = 8  # unused planes; dropping fewer is not worth the copying
+_MOST_UPDATES = 50  # of a Gram matrix; each adds its rounding
 
 
 class _PartOfGram(NamedTuple):
@@ -29,16 +29,16 @@ class _PartOfGram(NamedTuple):
 class Cuts:
     """Planes ``a . w + b`` below a non-negative risk; the first is always ``0 . w + 0``.
 
-    At most `most` planes are kept, and those that no program has used for a while go before that:
-    the cost of a program grows with their number. When a new plane finds no room, those that the last
-    quadratic program did not use go first; if it used them all, those it used least are
-    replaced by their mean, weighted by that use. A mean of planes below the risk is below it,
-    and the program's solution stays feasible: the lower bound does not fall.
+    At most `most` planes are kept. Planes that no quadratic program has used for a while are dropped earlier, because
+    the cost of a program grows with their number. When there is no room for a new plane, those that the last program
+    did not use are dropped first. If it used them all, the least used ones are replaced by their mean, weighted by
+    their use. A mean of planes below the risk is below it, and the solution of the program stays feasible, so the lower
+    bound does not fall.
 
     Parameters
     ----------
     oracle : Oracle
-        Its vectors, and their inner product.
+        Provides the inner product of vectors.
     most : int
         At least 3. Memory is ``8 * most * n_features`` bytes in the end, taken as needed.
     """
@@ -55,7 +55,7 @@ class Cuts:
 
     @property
     def offsets(self) -> Vector:
-        """Of every plane."""
+        """Offsets of the planes."""
         return self._b[: self.size]
 
     @property
@@ -74,7 +74,7 @@ class Cuts:
         return self._oracle.euclidean
 
     def gram_of(self, features: NDArray[np.bool_]) -> Vector:
-        """Inner products of the slopes over some of the features.
+        """Return the inner products of the slopes over some of the features.
 
         O(size^2) per feature, or per feature that was not among those of the last call, or no longer is, if these are
         few.
@@ -93,7 +93,7 @@ class Cuts:
         return self._part.gram
 
     def combine(self, u: Vector) -> Vector:
-        """Sum of u[k] * a[k]."""
+        """Return the sum of u[k] * a[k]."""
         return multiply_transposed(self._a[: self.size], u)
 
     def squared_norm(self, slope: Vector) -> float:

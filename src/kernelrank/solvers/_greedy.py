@@ -8,7 +8,7 @@ single rows; Pahikkala, Airola, Naula, Salakoski 2010, for queries).
 symbol    meaning                                                             here
 ========= =================================================================== ======================
 z, u      a candidate and a target, centred; q is a block of rows             ``features``
-D         what ridge regression on the selected features leaves of a target   never formed
+D         residual operator of ridge regression on the selected features      never formed
 c, a      D z and D u, residuals of the rows that are fitted                  ``image``, ``_dual``
 E_q, e_q  D_qq^-1 c_q and D_qq^-1 a_q, residuals of q when it is held out     ``solved``, ``residuals``
 r_q       alpha + z'c - c_q'E_q, the pivot of z in the model without q        ``pivots``
@@ -40,23 +40,23 @@ _SAME = 1e-12  # share of the error, by which two may differ and be called equal
 
 
 def panel_width(m: int) -> int:
-    """How many candidates of m rows to handle at once."""
+    """Return the number of candidates to handle at once, for m rows."""
     return max(_NARROWEST, _PANEL_ELEMENTS // m)
 
 
 @dataclass
 class _Panel:
-    """Some candidates: their features, and the state of them."""
+    """State of some of the candidates."""
 
     features: Array
     solved: Array
     pivots: Array
     penalties: Array
-    noise: Array  # what pivots may be by rounding alone
+    noise: Array  # pivots up to this size may be rounding
 
 
 class GreedySelection:
-    """Features selected so far, and the held-out errors that each further one would lead to.
+    """Features selected so far, and the held-out error after each possible further one.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class GreedySelection:
         return panel
 
     def _measure(self) -> None:
-        """Find the error, and what it would be after each further feature."""
+        """Compute the error, and the error after each possible further feature."""
         residuals = self.residuals
         if self._centre:
             residuals = residuals - self._copies @ (self._totals @ residuals / self._sizes)
@@ -161,7 +161,7 @@ class GreedySelection:
         self._errors = np.maximum(self.error - np.concatenate(gains), 0.0)
 
     def _gains(self, panel: _Panel, outputs: list[tuple[Array, sp.csr_array, sp.csr_array]]) -> Array:
-        """By how much each of some candidates would lessen the error."""
+        """Return the decrease of the error for each candidate of a panel."""
         squares = self._totals @ panel.solved**2
         if self._centre:
             squares -= (self._totals @ panel.solved) ** 2 / self._sizes
@@ -176,12 +176,12 @@ class GreedySelection:
         return gains
 
     def _sums(self, factors: Array) -> sp.csr_array:
-        """Matrix that sums columns, times factors, over each block."""
+        """Return the matrix that sums columns, multiplied by factors, over each block."""
         shape = (len(self._sizes), len(factors))
         return sp.csr_array((factors, np.arange(len(factors)), self._ends), shape)
 
     def _spread(self, factors: Array) -> sp.csr_array:
-        """Matrix that repeats what belongs to a block for each of its rows, times factors."""
+        """Return the matrix that repeats the value of a block for each of its rows, multiplied by factors."""
         rows = np.arange(len(factors) + 1)
         return sp.csr_array((factors, self._blocks, rows), (len(factors), len(self._sizes)))
 
@@ -199,7 +199,7 @@ def _update(panel: _Panel, image: Array, inside: sp.csr_array, changes: sp.csr_a
 
 
 def _drop_noise(panel: _Panel) -> None:
-    """Make pivots infinite where all but rounding of a feature is in the span of others: it changes nothing."""
+    """Make the pivots of features in the span of others infinite, so that these change nothing."""
     small = panel.pivots <= panel.noise
     if small.any():
         panel.pivots[small] = np.inf

@@ -23,8 +23,8 @@ from kernelrank.solvers._oracle import Oracle, squared_norm
 Vector = NDArray[np.float64]
 
 _MOST_EVALUATIONS = 12
-_MOST_SMOOTH_EVALUATIONS = 40  # slopes of a squared hinge may change a lot within a short way
-_SHARE_OF_DECREASE = 0.3  # what is left to gain on the line, compared with what was gained
+_MOST_SMOOTH_EVALUATIONS = 40  # slopes of a squared hinge may change quickly
+_SHARE_OF_DECREASE = 0.3  # remaining decrease on the line, relative to the decrease so far, at which to stop
 _SHORTEST_GUESS = 0.02
 _GROWTH = 3.0
 _SHARE_OF_SLOPE = 0.5
@@ -45,7 +45,7 @@ class Iterate:
         return self.risk.value + alpha * self.square
 
     def without_g(self) -> Iterate:
-        """Let go of the plane's g, which takes as much memory as the scores."""
+        """Return a copy without the plane's g, which takes as much memory as the scores."""
         return replace(self, risk=self.risk._replace(g=_EMPTY))
 
 
@@ -64,7 +64,7 @@ class Point(NamedTuple):
     risk: Risk
 
     def without_g(self) -> Point:
-        """Let go of the plane's g, which takes as much memory as the scores."""
+        """Return a copy without the plane's g, which takes as much memory as the scores."""
         return self._replace(risk=self.risk._replace(g=_EMPTY))
 
 
@@ -131,7 +131,7 @@ def search(ray: Ray, guess: float, tolerance: float, longest: float = np.inf) ->
     ray.origin = origin = low.without_g()  # of use only as long as low is the origin
     guess = min(max(guess, _SHORTEST_GUESS), 1.0)
     if origin.slope >= 0:
-        # The line rises at once, at least by the subgradient at hand: only a cut can help.
+        # The line rises at once, as far as this subgradient tells: only a new cut can help.
         beyond = ray.at(guess)
         return min(low, beyond, key=_value), beyond
     t, side = guess, 0
@@ -173,7 +173,7 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
     for _ in range(_MOST_SMOOTH_EVALUATIONS):
         if abs(point.slope) <= -_SHARE_OF_SLOPE * origin.slope and point.value <= origin.value:
             return point
-        # The end of the interval that stays counts half, or it might stay for ever.
+        # The end of the interval that stays counts half (Illinois), or it might stay for ever.
         if point.slope < 0:
             if point.t >= longest:
                 return point
@@ -186,15 +186,29 @@ def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
             width = high - low
             zero = -low_slope * width / (high_slope - low_slope)
             t = low + min(max(zero, 0.05 * width), 0.95 * width)
-        del point  # or there would be two vectors g
+        del point  # frees its vector g before the next one is made
         point = ray.at(t)
     return point if point.value <= origin.value else ray.at(low)
 
 
-def extrapolate(ray: Ray) -> Point:
-    """Take the whole of a falling ray, or if that is too far, the part of it where the slope should be zero."""
+def extrapolate(
+    oracle: Oracle, alpha: float, last: Iterate, before: Iterate, *, positive: bool, slope: Vector | None = None
+) -> Iterate | None:
+    """Continue a path of solutions: go on in the direction from the last but one to the last.
+
+    Their scores are known, so this costs no product with X. It takes the whole step or, if the slope is positive there,
+    the part of it where linear interpolation puts the zero of the slope. `slope` is the gradient of the risk at the
+    last solution, if it does not have its plane any more. Returns None if the objective does not fall.
+    """
+    delta = last.w - before.w
+    falls = None if slope is None else float(oracle.inner(slope + 2 * alpha * last.w, delta))
+    ray = Ray(oracle, alpha, last, delta, last.scores - before.scores, falls)
+    if not ray.origin.slope < 0 or (positive and longest_step(last.w, delta) < 1.0):
+        return None
     point = ray.at(1.0)
-    return point if point.slope <= 0 else ray.at(ray.origin.slope / (ray.origin.slope - point.slope))
+    if point.slope > 0:
+        point = ray.at(ray.origin.slope / (ray.origin.slope - point.slope))
+    return ray.move(point) if point.value < ray.origin.value else None
 
 
 def _value(point: Point) -> float:

@@ -34,7 +34,7 @@ _STEP_ACCURACY = 0.1  # of the accuracy asked for
 
 
 class ModelSolution(NamedTuple):
-    """A point of the simplex, a lower bound of its dual value, how much of that is rounding, and the w of the point."""
+    """A point of the simplex, a lower bound of its dual value, the rounding included in it, and the w of the point."""
 
     u: Vector
     value: float
@@ -49,7 +49,7 @@ def minimize_model(
     if not positive:
         H = finite(cuts.gram / (2 * alpha))
         if cuts.euclidean and np.finfo(np.float64).eps * np.diagonal(H).max() > accuracy:
-            # Its digits do not suffice, those of A may.
+            # The digits of the Gram matrix do not suffice; those of A may.
             root = float(np.sqrt(2 * alpha))
             u, z = refine(cuts.slopes.T / root, cuts.offsets, cuts.u, accuracy)
             return _evaluate(cuts, alpha, u, positive)._replace(w=z / -root)
@@ -58,7 +58,8 @@ def minimize_model(
     best = _at(cuts, alpha, cuts.u, slope, positive)
     for _ in range(_MOST_PROGRAMS):
         program = solve(finite(cuts.gram_of(best.w > 0) / (2 * alpha)), cuts.offsets, accuracy)
-        t, change = _ascend(cuts, alpha, best.u, slope, program.u)
+        change = cuts.combine(program.u) - slope
+        t = ascend(dot(cuts.offsets, program.u - best.u), slope, change, alpha)
         slope = slope + t * change
         found = _at(cuts, alpha, best.u + t * (program.u - best.u), slope, positive)
         grown = found.value - best.value
@@ -69,17 +70,15 @@ def minimize_model(
     return _evaluate(cuts, alpha, best.u, positive)  # not from slopes that have been added up
 
 
-def _ascend(cuts: Cuts, alpha: float, start: Vector, slope_of_u: Vector, end: Vector) -> tuple[float, Vector]:
-    """Find the part t of the way from one u to another where D is greatest, or nearly so, and how A u changes in all.
+def ascend(gain: float, slope: Vector, change: Vector, alpha: float) -> float:
+    """Return the t in [0, 1] where D is greatest, or nearly so, between two planes.
 
-    The slope of D falls along the way, and is linear from one feature that changes its sign to the next.
+    The offset of the first plane grows by `gain`, and its slope changes by `change`. The derivative of D with respect
+    to t falls, and is linear from one feature that changes its sign to the next.
     """
-    slope_of_direction = cuts.combine(end) - slope_of_u
-    gain = dot(cuts.offsets, end - start)
 
     def derivative(t: float) -> float:
-        positive = np.maximum(-(slope_of_u + t * slope_of_direction), 0.0)
-        return gain + dot(positive, slope_of_direction) / (2 * alpha)
+        return gain + dot(np.maximum(-(slope + t * change), 0.0), change) / (2 * alpha)
 
     low, high, t = 0.0, 1.0, 1.0
     at_low, at_high = derivative(low), derivative(high)
@@ -91,16 +90,16 @@ def _ascend(cuts: Cuts, alpha: float, start: Vector, slope_of_u: Vector, end: Ve
         at_t = derivative(t)
         if abs(at_t) <= _FLAT * first:
             break
-        # The side that stays counts half, or it might stay for ever.
+        # The side that stays counts half (Illinois), or it might stay for ever.
         if at_t > 0:
             low, at_low, at_high = t, at_t, at_high / 2
         else:
             high, at_high, at_low = t, at_t, at_low / 2
-    return t, slope_of_direction
+    return t
 
 
 def _evaluate(cuts: Cuts, alpha: float, u: Vector, positive: bool) -> ModelSolution:
-    # D from the vector itself: the Gram matrix has lost ||A u||^2 when the cuts all but cancel.
+    # D from the vector itself: the Gram matrix loses the digits of ||A u||^2 when the cuts almost cancel.
     return _at(cuts, alpha, u, cuts.combine(u), positive)
 
 

@@ -19,9 +19,9 @@ next gradient, and what it learnt of H preconditions the next systems (Morales a
 
 J is strongly convex with modulus 2 alpha, so ``J(w) - J* <= ||g||^2 / (4 alpha)``: the certificate.
 
-With ``positive=True`` the minimum is over w >= 0: CG works on the features that are not held at
-zero, again and again until the right ones are. The line search follows the segment to the
-minimum of the model, all of which is feasible. The certificate minimises the same bound over w >= 0.
+With ``positive=True`` the minimum is over w >= 0: CG works on the features that are not held at zero, and an active
+set method finds which ones these are. The line search follows the segment to the minimum of the model, all of which is
+feasible. The certificate minimises the same bound over w >= 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search_smooth
 from kernelrank.solvers._oracle import SmoothOracle, quiet, squared_norm
-from kernelrank.solvers._result import Log, Report, Result, gap_goal
+from kernelrank.solvers._result import Log, Plane, Report, Result, gap_goal
 
 Vector = NDArray[np.float64]
 
@@ -45,18 +45,19 @@ _MOST_CG_STEPS = 250
 _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
 _FINAL_ERROR = 0.5  # of the gradient to be reached: a smaller one would not show
 _MOST_FACES = 10  # sets of features at zero that are tried in one step
+_MOST_RISES = 3  # sets in a row that do not lower the model: they may go round in circles
 _SMALLEST = float(np.finfo(np.float64).tiny)
 _NEGLIGIBLE = 1e-9  # error of scores, compared with a margin of 1
 _MOST_IDLE = 3  # iterations without a smaller objective: float64 is exhausted
 
 
 class Newton:
-    """Minimises for one alpha after the other; each solution is where the next begins.
+    """Truncated Newton method for one alpha after the other; each solution is the start of the next.
 
     Parameters
     ----------
     oracle : SmoothOracle
-        The risk R. Nobody else may use it meanwhile.
+        The risk R. It keeps the state of the last evaluation, so it must not be shared with another solver.
     positive : bool
         Whether to minimise over w >= 0.
     start : ndarray, optional
@@ -69,12 +70,17 @@ class Newton:
             self._before: Iterate | None = None  # the solution for the last alpha but one
             self._move_to(evaluate(oracle, np.zeros(oracle.n_features)))
             self._value_at_zero = self._at.risk.value
-            # What tolerances are relative to; it does not depend on alpha.
+            # Tolerances are relative to this norm, which does not depend on alpha.
             self._first_norm = self._norm(self._reduced(self._slope))
             self._preconditioner = _Preconditioner(oracle)
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
                 self._move_to(evaluate(oracle, w))
+
+    @property
+    def planes(self) -> list[Plane]:
+        """The plane that touches R at the solution; it is below R everywhere."""
+        return [Plane(self._slope, self._at.risk.offset)]
 
     def minimize(
         self, alpha: float, *, tol: float = 1e-3, max_iter: int = 1000, report: Report | None = None
@@ -121,7 +127,7 @@ class Newton:
             lower = min(max(lower, objective - shortfall), objective)  # beyond the objective it is rounding
             goal = gap_goal(tol, objective, self._value_at_zero)
             log.add(objective, lower, goal)
-            # At zero tol may be met, but nothing is ordered: one step at least, unless there is none to take.
+            # A solution of zero may meet tol, but orders nothing: take at least one step, unless there is none to take.
             # The objective is rounded as well.
             small = norm <= tol * self._first_norm and max(objective - lower, rounding) <= goal
             converged = small and bool(self._at.w.any() or norm == 0)
@@ -133,36 +139,32 @@ class Newton:
             self._step(gradient, alpha, max(coarse, _FINAL_ERROR * final))
             idle = idle + 1 if self._at.objective(alpha) >= objective else 0
         exhausted = not converged and (idle == _MOST_IDLE or rounding > goal)
-        return Result(self._at.w, self._at.scores, objective, lower, converged, log.history(), exhausted)
+        return Result(
+            self._at.w, self._at.scores, objective, lower, converged, log.history(), exhausted, self.planes[0]
+        )
 
     def _extrapolate(self, alpha: float) -> None:
-        """Go on in the direction from the last solution but one to the last: their scores are known, no product."""
-        at, before = self._at, self._before
-        self._before = at
+        """Start from a guess of the solution that follows from the last two, if it is better than the last one."""
+        before, self._before = self._before, self._at
         if before is None:
             return
-        delta = at.w - before.w
-        longest = longest_step(at.w, delta) if self._positive else np.inf
-        slope = self._inner(self._slope + 2 * alpha * at.w, delta)
-        ray = Ray(self._oracle, alpha, at, delta, at.scores - before.scores, slope)
-        if slope < 0 and longest >= 1.0:
-            found = extrapolate(ray)
-            if found.value < ray.origin.value:
-                self._move_to(ray.move(found))
-            else:
-                self._oracle.risk(at.scores)  # so that second derivatives are at hand
+        found = extrapolate(self._oracle, alpha, self._at, before, positive=self._positive, slope=self._slope)
+        if found is not None:
+            self._move_to(found)
+        else:
+            self._oracle.risk(self._at.scores)  # so that second derivatives are at hand
 
     def _move_to(self, iterate: Iterate) -> None:
-        """Take the gradient there; the second derivative must be at hand: the risk was the last to be evaluated."""
+        """Move to a solution, whose risk must be the one evaluated last, and compute the gradient of R there."""
         self._slope = self._oracle.subgradient(iterate.risk.g)  # of R
-        self._at = iterate.without_g()  # from here on the slope stands for it
+        self._at = iterate.without_g()  # the slope replaces it
 
     def _reduced(self, gradient: Vector) -> Vector:
         """Return the part of the gradient that a feasible step can follow."""
         return np.where(self._at.w > 0, gradient, np.minimum(gradient, 0.0)) if self._positive else gradient
 
     def _shortfall(self, gradient: Vector, alpha: float) -> float:
-        """Bound J(w) - J*: what the parabola of curvature 2 alpha that touches J at w falls by."""
+        """Bound J(w) - J* by the decrease of the parabola of curvature 2 alpha that touches J at w."""
         w = self._at.w
         if not self._positive:
             rounding = self._oracle.inner_rounding(self._slope) / (4 * alpha)
@@ -195,7 +197,7 @@ class Newton:
         solve = self._solve_bounded if self._positive else self._solve
         step, image = solve(gradient, alpha, accuracy)
         ray = Ray(self._oracle, alpha, self._at, step, image, self._inner(gradient, step))
-        # The segment between two solutions that are not negative has no other ones, but beyond it there are.
+        # The segment between two non-negative solutions is non-negative; beyond it, solutions may be negative.
         self._move_to(ray.move(search_smooth(ray, 1.0 if self._positive else np.inf)))
 
     def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
@@ -206,36 +208,66 @@ class Newton:
     def _solve_bounded(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
         """Minimise ``g . d + d' H d / 2`` where ``w + d >= 0``, or nearly so; return d and X d.
 
-        Features at zero that the model pushes down stay there, CG moves the others, and where
-        it leads below zero the step is projected, if the model falls by that, or ends at the border.
+        A primal-dual active set method (Hintermueller, Ito and Kunisch, 2002). CG minimises over the free features as
+        if there were no bounds. Then all features that it took below zero are held at zero, and all held features
+        with a negative derivative are freed. The model need not fall from one set to the next. A method that stops at
+        the first bound to keep it falling changes one feature at a time, which with more features than rows takes far
+        too long. The lowest of the projected minima is returned. Sets may go round in circles: where none of the first
+        few lowers the model, the method that keeps it falling takes over.
         """
+        w = self._at.w
+        step, image, residual = np.zeros_like(w), np.zeros_like(self._at.scores), -gradient  # -(g + H step)
+        free = (w > 0) | (gradient < 0)
+        best, lowest, rises = None, 0.0, 0
+        for _ in range(_MOST_FACES):
+            move, move_image, H_move = self._conjugate_gradients(residual, alpha, accuracy, free)
+            below = w + step + move < 0
+            freed = ~free & (residual > H_move)
+            if below.any():
+                move, move_image, H_move = self._project(move, w + step, alpha)
+            step, image, residual = np.maximum(step + move, -w), image + move_image, residual - H_move
+            value = self._inner(step, gradient - residual) / 2
+            rises = 0 if value < lowest else rises + 1
+            if value < lowest:
+                best, lowest = (step, image), value
+            if rises == _MOST_RISES or self._is_minimum(w + step, residual, accuracy):
+                break
+            free = (free & ~below) | freed
+        return self._descend(gradient, alpha, accuracy) if best is None else best
+
+    def _descend(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
+        """Do the same by steps along which the model falls: each is projected if it falls then, or ends at a bound."""
         w = self._at.w
         step, image, residual = np.zeros_like(w), np.zeros_like(self._at.scores), -gradient  # -(g + H step)
         held = np.zeros(len(w), dtype=bool)
         for _ in range(_MOST_FACES):
             free = ((w + step > 0) | (residual > 0)) & ~held
             move, move_image, H_move = self._conjugate_gradients(residual, alpha, accuracy, free)
-            end = np.maximum(step + move, -w)
-            if (end > step + move).any():
-                projected = end - step
-                projected_image = self._oracle.scores(projected)
-                H_projected = self._multiply(projected, projected_image, alpha)
-                if self._inner(projected, 0.5 * H_projected - residual) < 0:
-                    move, move_image, H_move = projected, projected_image, H_projected
+            if (w + step + move >= 0).all():
+                held[:] = False
+            else:
+                projected = self._project(move, w + step, alpha)
+                if self._inner(projected[0], 0.5 * projected[2] - residual) < 0:
+                    move, move_image, H_move = projected
                 else:
                     t = longest_step(w + step, move)
-                    # Those at zero that the others pull down stay, until the others have found their place.
+                    # Features at zero that the others pull down stay there until the others have found their place.
                     held |= (w + step == 0) & (move < 0)
                     move, move_image, H_move = t * move, t * move_image, t * H_move
-            else:
-                held[:] = False
-            step = np.maximum(step + move, -w)
-            image += move_image
-            residual -= H_move
-            stays = (w + step == 0) & (residual <= 0)
-            if not (move.any() or held.any()) or self._norm(np.where(stays, 0.0, residual)) <= accuracy:
+            step, image, residual = np.maximum(step + move, -w), image + move_image, residual - H_move
+            if not (move.any() or held.any()) or self._is_minimum(w + step, residual, accuracy):
                 break
         return step, image
+
+    def _project(self, move: Vector, w: Vector, alpha: float) -> tuple[Vector, Vector, Vector]:
+        """Shorten a move from w so that no feature goes below zero; return it, X times it and H times it."""
+        move = np.maximum(move, -w)
+        image = self._oracle.scores(move)
+        return move, image, self._multiply(move, image, alpha)
+
+    def _is_minimum(self, w: Vector, residual: Vector, accuracy: float) -> bool:
+        """Tell whether the gradient, which is minus `residual`, is small for all features that can follow it."""
+        return self._norm(np.where((w == 0) & (residual <= 0), 0.0, residual)) <= accuracy
 
     def _conjugate_gradients(
         self, residual: Vector, alpha: float, accuracy: float, free: NDArray[np.bool_] | None
@@ -268,7 +300,7 @@ class Newton:
         return direction, image, product
 
     def _multiply(self, s: Vector, image: Vector, alpha: float) -> Vector:
-        """H s, from which the preconditioner learns."""
+        """Compute H s; the preconditioner learns from it."""
         curved = self._oracle.subgradient(self._oracle.curvature(image))
         self._preconditioner.learn(s, curved)
         return curved + 2 * alpha * s
@@ -283,7 +315,7 @@ class _Preconditioner:
         self._pairs: deque[tuple[Vector, Vector, float, float]] = deque(maxlen=most_pairs)
 
     def diagonal(self, alpha: float) -> Vector:
-        """Of H, nearly."""
+        """Return the diagonal of H, approximately."""
         return self._diagonal + 2 * alpha
 
     def learn(self, s: Vector, curved: Vector) -> None:
@@ -315,5 +347,5 @@ class _Preconditioner:
 
 
 def _only(free: NDArray[np.bool_] | None, v: Vector) -> Vector:
-    """Keep what may move, all of it if nothing says otherwise."""
+    """Set the features that are not free to zero; None means that all are free."""
     return v if free is None else np.where(free, v, 0.0)

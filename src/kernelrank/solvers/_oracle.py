@@ -1,4 +1,4 @@
-"""The only thing a solver sees of a problem."""
+"""Oracles: the interface between a problem and its solver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T", float, Vector)
 class Oracle(Protocol):
     """A convex, non-negative risk of linear scores, R(w) = loss(X w).
 
-    What its methods return is finite; they raise ValueError where float64 does not suffice.
+    Methods return finite numbers. They raise ValueError where the range of float64 does not suffice.
     """
 
     n_rows: int
@@ -27,13 +27,13 @@ class Oracle(Protocol):
     euclidean: bool  # whether `inner` is the sum of products of elements
 
     def scores(self, w: Vector) -> Vector:
-        """X w: one product with X."""
+        """Compute X w: one product with X."""
 
     def risk(self, scores: Vector) -> Risk:
-        """Value and plane of the loss at `scores`: one counting pass, no product."""
+        """Compute value and plane of the loss at `scores`: one counting pass, no product."""
 
     def subgradient(self, g: Vector) -> Vector:
-        """X' g: one product with X."""
+        """Compute X' g: one product with X."""
 
     def inner(self, u: Vector, v: Vector) -> Any:
         """Return the inner product of two weight vectors; `u` may hold one per row."""
@@ -53,10 +53,10 @@ class SmoothOracle(Oracle, Protocol):
         """Bound on the error of the value evaluated last."""
 
     def curvature(self, q: Vector) -> Vector:
-        """Second derivative of the loss, at the scores evaluated last, times q: no product."""
+        """Multiply q by the second derivative of the loss at the scores evaluated last: no product."""
 
     def diagonal(self) -> Vector:
-        """Diagonal of the second derivative of R, nearly: two products with X."""
+        """Approximate the diagonal of the second derivative of R: two products with X."""
 
 
 class LinearOracle:
@@ -73,22 +73,22 @@ class LinearOracle:
         self.n_rows, self.n_features = products.n_rows, products.n_columns
         self.euclidean = products.euclidean
         self.n_products = self.n_evaluations = 0
-        self._row_norm: float | None = None  # of the root mean square, once it is needed
+        self._row_norm: float | None = None  # root mean square of the norms of the rows, computed when needed
 
     def scores(self, w: Vector) -> Vector:
-        """X w: one product with X."""
+        """Compute X w: one product with X."""
         self.n_products += 1
         return finite(self._products.forward(w))
 
     def risk(self, scores: Vector) -> Risk:
-        """Value and plane of the loss at `scores`: one counting pass, no product."""
+        """Compute value and plane of the loss at `scores`: one counting pass, no product."""
         self.n_evaluations += 1
         risk = self._loss(scores)
         finite(risk.value)
         return risk
 
     def subgradient(self, g: Vector) -> Vector:
-        """X' g: one product with X."""
+        """Compute X' g: one product with X."""
         self.n_products += 1
         return finite(self._products.backward(g))
 
@@ -105,10 +105,10 @@ class LinearOracle:
 
         With rows x, and solutions w whose norms are summed up to `norms`, scores ``x . w`` are rounded by
         ``eps ||x|| ||w||``, and the slope a of a plane by ``eps ||x||``. The lower bound has ``||a||^2 / (4 alpha)`` in
-        it, with ``a = -2 alpha w``. The norm of the rows costs a product, which is spared where the norm `slope` of a
-        slope tells that the bound is `negligible`: rows that are far larger would show there.
+        it, with ``a = -2 alpha w``. Computing the norm of the rows costs a product. It is skipped where the norm
+        `slope` of a subgradient shows that the bound is `negligible`.
         """
-        if not self.euclidean:  # its own rounding is that of the kernel, see `inner_rounding`
+        if not self.euclidean:  # the rounding of a kernel is in `inner_rounding`
             return 0.0
         if _rounding(self.n_rows**0.5 * slope, alpha, norms) <= negligible:
             return 0.0
@@ -120,7 +120,7 @@ class LinearOracle:
 
 
 class SmoothLinearOracle(LinearOracle):
-    """The same with second derivatives.
+    """A smooth loss of scores, times a data matrix.
 
     Parameters
     ----------
@@ -138,12 +138,12 @@ class SmoothLinearOracle(LinearOracle):
         return self._smooth_loss.rounding
 
     def curvature(self, q: Vector) -> Vector:
-        """Second derivative of the loss, at the scores evaluated last, times q: no product."""
+        """Multiply q by the second derivative of the loss at the scores evaluated last: no product."""
         self.n_evaluations += 1
         return finite(self._smooth_loss.curvature(q))
 
     def diagonal(self) -> Vector:
-        """Diagonal of the second derivative of R, as if every row were compared with the mean row."""
+        """Approximate the diagonal of the second derivative of R, as if every row were compared with the mean row."""
         self.n_products += 2
         return finite(self._products.diagonal(self._smooth_loss.diagonal()))
 
@@ -159,7 +159,7 @@ def squared_norm(oracle: Oracle, w: Vector) -> float:
 
 
 def finite(values: T) -> T:
-    """Return the values, if float64 can hold them."""
+    """Return the values, or raise ValueError if one of them is infinite or NaN."""
     if not np.isfinite(values).all():
         raise ValueError(
             "The computation leaves the range of float64: the features are too large, or alpha is too small for them."
@@ -169,5 +169,5 @@ def finite(values: T) -> T:
 
 
 def quiet() -> np.errstate:
-    """Overflow is looked for, and reported, by `finite`."""
+    """Silence NumPy's warnings of overflow, which `finite` detects and reports."""
     return np.errstate(over="ignore", invalid="ignore")

@@ -1,4 +1,4 @@
-"""Where a regularisation path begins."""
+"""The largest alpha of a regularisation path."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def make_products(X: Any, n_threads: int = 1, queries: NDArray[np.int32] | None 
 
 
 def restrict(products: Products, project: Callable[[Vector], Vector]) -> Products:
-    """Products with X P, for the matrix P of an orthogonal projection that is never multiplied with X."""
+    """Return products with X P, where P is an orthogonal projection; the matrix X P is not formed."""
     return replace(
         products,
         forward=lambda w: products.forward(project(w)),
@@ -105,9 +105,9 @@ def _first_rows(queries: NDArray[np.int32] | None, n_rows: int) -> NDArray[np.in
 
 
 class _Columns(NamedTuple):
-    """How the columns of a matrix are shifted."""
+    """Shifts of the columns of a matrix."""
 
-    shift: Vector  # of all rows
+    shift: Vector  # subtracted from all rows
     drifts: NDArray[np.bool_]  # whether the value in the first row of its query is subtracted instead
     constant: NDArray[np.intp]  # columns that are constant in every query
 
@@ -139,14 +139,27 @@ def _dense_products(X: NDArray[Any], n_threads: int, first: NDArray[np.int32]) -
 
 
 def _dense_columns(X: NDArray[Any], first: NDArray[np.int32]) -> _Columns:
-    """Find columns to be shifted by a sample of rows, and constant ones among those that are constant in it.
+    """Find columns to be shifted, and constant columns, from a sample of rows.
 
-    Rows that are compared with no other, and the first of each query, tell nothing of a spread.
+    Columns that are constant in the sample are checked in all rows. The first row of each query is left out of the
+    sample: its difference from itself says nothing about the spread.
     """
+    n = X.shape[1]
     others = np.flatnonzero(first != np.arange(len(first)))
-    if len(others) == 0:
-        return _Columns(np.zeros(X.shape[1]), np.zeros(X.shape[1], np.bool_), np.arange(X.shape[1]))
+    if len(others) == 0 or n == 0:
+        return _Columns(np.zeros(n), np.zeros(n, np.bool_), np.arange(n))
     some = others[:: -(-len(others) // _SAMPLE_ROWS)]
+    blocks = list(slices(n, _SEARCH_ELEMENTS // len(some)))  # wide rows would need several copies of themselves
+    if len(blocks) == 1:
+        return _sampled_columns(X, first, some)
+    found = [_sampled_columns(X[:, block], first, some) for block in blocks]
+    shift, drifts = (np.concatenate(parts) for parts in list(zip(*found, strict=True))[:2])
+    constant = [block.start + part.constant for block, part in zip(blocks, found, strict=True)]
+    return _Columns(shift, drifts, np.concatenate(constant))
+
+
+def _sampled_columns(X: NDArray[Any], first: NDArray[np.int32], some: NDArray[np.intp]) -> _Columns:
+    """Find columns to be shifted, and constant columns, with `some` as the sample of rows."""
     sample = np.asarray(X[some], np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         centre = sample[0] + (sample - sample[0]).mean(axis=0)
@@ -276,7 +289,7 @@ def _shift_full_columns(X: Any, first: NDArray[np.int32]) -> tuple[Any, NDArray[
 
 
 def _full_columns(X: Any) -> NDArray[np.intp]:
-    """Columns with a stored element in every row."""
+    """Return the columns with a stored element in every row."""
     m = X.shape[0]
     if X.format == "csc":
         columns: NDArray[np.intp] = np.flatnonzero(np.diff(X.indptr) == m)

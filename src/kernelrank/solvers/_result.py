@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.solvers._oracle import Oracle
 
-# One record an iteration.
+# One record per iteration.
 HISTORY = np.dtype(
     [
         ("upper_bound", np.float64),  # objective of the best solution so far
@@ -31,7 +31,7 @@ Report = Callable[[Any], None]
 
 
 class Log:
-    """Collects the history of a solver: time and work count from the time when the solver was made."""
+    """History of a solver; time and work are counted from the creation of the solver."""
 
     def __init__(self, oracle: Oracle, began: float, report: Report | None) -> None:
         self._oracle, self._began, self._report = oracle, began, report
@@ -46,7 +46,7 @@ class Log:
             self._report(np.array(record, dtype=HISTORY)[()])
 
     def history(self) -> NDArray[Any]:
-        """All records."""
+        """Return all records."""
         return np.array(self._records, dtype=HISTORY)
 
 
@@ -61,9 +61,16 @@ def gap_goal(tol: float, objective: float, at_zero: float) -> float:
     return tol / _LARGEST * min(max(objective, _SMALLEST * at_zero), _LARGEST * at_zero)
 
 
+class Plane(NamedTuple):
+    """A plane below a risk: ``R(w) >= slope . w + offset`` for every w."""
+
+    slope: NDArray[np.float64]
+    offset: float
+
+
 @dataclass(frozen=True)
 class Result:
-    """A solution and what is proven about it.
+    """A solution and its certificate.
 
     Attributes
     ----------
@@ -81,6 +88,8 @@ class Result:
         Fields ``upper_bound, lower_bound, seconds, n_products, n_evaluations, goal``, one record per iteration.
     exhausted : bool
         Whether the tolerance was missed because float64 can do no more; further iterations would not help.
+    plane : Plane
+        The plane below the risk that proves the lower bound: ``offset - ||slope||^2 / (4 alpha)``, up to rounding.
     """
 
     w: NDArray[np.float64]
@@ -89,19 +98,20 @@ class Result:
     lower_bound: float
     converged: bool
     history: NDArray[Any]
-    exhausted: bool = False
+    exhausted: bool
+    plane: Plane
 
     @property
     def gap(self) -> float:
-        """The certificate: how far the objective can at most be from the optimum."""
+        """Upper bound on the difference between the objective and the optimum: the certificate."""
         return self.objective - self.lower_bound
 
     @property
     def goal(self) -> float:
-        """The gap that the solver was to reach."""
+        """Gap at which the solver stops."""
         return float(self.history["goal"][-1])
 
     @property
     def n_iter(self) -> int:
-        """Iterations made."""
+        """Number of iterations."""
         return len(self.history)

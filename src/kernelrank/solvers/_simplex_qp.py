@@ -24,11 +24,11 @@ Matrix = NDArray[np.float64]
 
 _EQUALITY = 5  # DAQP's sense of a constraint
 _AT_ITS_LIMIT = -4  # DAQP's flag
-_TRY_AGAIN = 20  # programs after which the faster solver gets another chance
+_TRY_AGAIN = 20  # programs after which DAQP is tried first again
 
 
 class SimplexSolution(NamedTuple):
-    """A point of the simplex, its value and a bound on what it misses."""
+    """A point of the simplex, its value, and a bound on its distance from the optimal value."""
 
     u: Vector
     value: float
@@ -36,9 +36,9 @@ class SimplexSolution(NamedTuple):
 
 
 class SimplexSolver:
-    """Solves one program after the other, by the solver that did for the last one.
+    """Solver of one program after the other; tries first the library that solved the last one.
 
-    DAQP is the faster one, and most often does. PIQP does where H is next to singular, on which DAQP takes long.
+    DAQP is the faster library and usually succeeds. PIQP succeeds where H is nearly singular, on which DAQP is slow.
     """
 
     def __init__(self) -> None:
@@ -82,8 +82,8 @@ def _with_daqp(H: Matrix, b: Vector) -> Vector:
     sense = np.zeros(n + 1, dtype=np.int32)
     sense[n] = _EQUALITY
     upper, lower = np.ones(n + 1), np.append(np.zeros(n), 1.0)
-    # On hopeless programs it would go on for long. At its limit it has something to judge, after other failures not:
-    # what it returns then may be anything.
+    # The limit keeps it from running long on nearly singular programs. What it returns at the limit can be judged;
+    # after other failures it may be anything.
     x, _, flag, _ = daqp.solve(H, -b, np.ones((1, n)), upper, lower, sense, iter_limit=2000)
     return np.asarray(x) if flag >= 1 or flag == _AT_ITS_LIMIT else np.full(n, np.nan)
 
