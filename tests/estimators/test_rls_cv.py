@@ -174,7 +174,7 @@ def test_a_failed_fit_leaves_the_last_one_alone(rng):
         (RankRLSCV(cv="leave-one-out"), "cv must be"),
         (RankRLSCV(cv="leave-query-out"), "needs queries"),
         (RankRLSCV(scoring="ndcg"), "leave-pair-out compares pairs"),
-        (RankRLSCV(cv=3, scoring="ndgc"), "no metric"),
+        (RankRLSCV(cv=3, scoring="ndgc"), "Unknown metric"),
         (RLSCV(cv="leave-pair-out"), "cv must be"),
         (RankRLSCV(kernel=[]), "one kernel at least"),
         (RLSCV(kernel=()), "one kernel at least"),
