@@ -144,9 +144,7 @@ def test_rows_of_a_grade_may_join_at_once(k, shares, monkeypatch, rng):
     monkeypatch.setattr(_passing, "_MANY", 0)
     monkeypatch.setattr(_passing, "_join_levels", lambda *args: joined.append(args) or join_levels(*args))
     assert err(y, scores, qid=qid, k=k, per_query=True).tolist() == near(row_by_row.tolist())
-    assert (
-        len(joined) == 4
-    )  # only the first block of a query is computed: the second is reached with a negligible probability
+    assert len(joined) == 4  # one block per query: the second is reached with a negligible probability
 
 
 def test_a_large_block_with_few_relevant_rows():
@@ -298,9 +296,7 @@ def test_gains_of_any_size():
     assert ndcg([1000, 1], [1, 2]) == near(1 / np.log2(3))
     assert ndcg([1e-18, 0, 3e-18], [3, 2, 1]) == near(ndcg([1, 0, 3], [3, 2, 1], gain="linear"))
     assert err([1000, 0], [1, 2]) == near(0.5)
-    assert err([1000, 1000, 60], [1, 1, 1]) == near(
-        2 / 3 + 1 / 3 * 1 / 2
-    )  # a grade of 1000 is passed with probability zero
+    assert err([1000, 1000, 60], [1, 1, 1]) == near(2 / 3 + 1 / 3 * 1 / 2)  # a grade of 1000 is never passed
     assert err([60, 60], [1, 1]) == 1.0
     with pytest.raises(ValueError, match="a grade of 1001, but grades must not exceed 1000"):
         ndcg([1001, 1], [1, 2])
