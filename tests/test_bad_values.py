@@ -66,7 +66,7 @@ NOT_POSITIVE = [*NOT_A_NUMBER, None, 0, -1, np.inf, -np.inf]
 
 BAD = {
     "positive": NOT_POSITIVE,
-    "not negative": [*NOT_A_NUMBER, None, -1, np.inf],
+    "non-negative": [*NOT_A_NUMBER, None, -1, np.inf],
     "share": [*NOT_A_NUMBER, None, -0.1, 1.1, np.inf],
     "probability": [*NOT_A_NUMBER, None, 0, 1, np.inf],
     "probability or None": [*NOT_A_NUMBER, 0, 1, np.inf],
@@ -170,7 +170,7 @@ KIND_OF = {
     "alphas": "alphas",
     "beta": "positive",
     "classes": "labels",
-    "coef0": "not negative",
+    "coef0": "non-negative",
     "combine": "choice",
     "confidence": "probability",
     "cost": "choice",
@@ -286,7 +286,7 @@ SAMPLE = {"estimator": kr.RankRLS(), "X": X, "verbose": 0}
 SENTENCE = {"tokens": [("A", "N"), ("b", "V"), ("C", "N")], "dependencies": [(1, 0, "s"), (1, 2, "o")]}
 TOKENS = {"tokens": None, "dependencies": None, "first": None, "second": None, "others": None}
 TOKENS |= {"position_tags": None, "entity_labels": None, "path_tag": "text"}
-TOKENS |= dict.fromkeys(("path_weight", "other_weight", "linear_weight"), "not negative")
+TOKENS |= dict.fromkeys(("path_weight", "other_weight", "linear_weight"), "non-negative")
 
 
 def make_calls(folder):

@@ -108,7 +108,8 @@ def test_without_routing_a_search_that_drops_the_argument_is_told(letor):
     pipeline = make_query_pipeline(StandardScaler(), RankSVM())
     search = GridSearchCV(pipeline, {"ranksvm__alpha": [1e-3]}, cv=GroupKFold(3), error_score="raise")
     with pytest.raises(
-        ValueError, match=r"score of a query pipeline needs queries.*routing only, but always the column"
+        ValueError,
+        match=r"score of a query pipeline requires queries.*only with metadata routing, but always pass the column",
     ):
         search.fit(X, y, qid=qid, groups=qid)
 
@@ -176,17 +177,17 @@ def test_scores_without_queries_are_left_alone(letor):
 def test_errors_say_what_to_do(letor):
     X, y, qid = letor
     pipeline = make_query_pipeline(StandardScaler(), RankSVM())
-    with pytest.raises(ValueError, match=r'fit of a query pipeline needs queries.*no column named "qid".*rename'):
+    with pytest.raises(ValueError, match=r'fit of a query pipeline requires queries.*no column named "qid".*rename'):
         pipeline.fit(frame(X, qid).rename(columns={"qid": "query_id"}), y)
     with pytest.raises(ValueError, match="qid was given twice"):
         pipeline.fit(frame(X, qid), y, qid=qid)
-    with pytest.raises(TypeError, match="must be a ranker, whose fit has a parameter qid, but 'ridge' is Ridge"):
+    with pytest.raises(TypeError, match="must be a ranker whose fit has a parameter qid, but 'ridge' is Ridge"):
         make_query_pipeline(StandardScaler(), Ridge()).fit(frame(X, qid), y)
-    with pytest.raises(TypeError, match="A search goes around the pipeline, not into it"):
+    with pytest.raises(TypeError, match="Use a search around the pipeline, not inside it"):
         make_query_pipeline(StandardScaler(), GridSearchCV(RankSVM(), {"alpha": [1.0]})).fit(frame(X, qid), y)
     nested = make_query_pipeline(StandardScaler(), make_query_pipeline(NystromMap(n_basis=9), RankSVM()))
     assert nested.fit(frame(X, qid), y).score(frame(X, qid), y) > 0.6
-    with pytest.raises(TypeError, match="nested pipeline is made by make_query_pipeline"):
+    with pytest.raises(TypeError, match="make nested pipelines with make_query_pipeline"):
         make_query_pipeline(StandardScaler(), make_pipeline(RankSVM())).fit(frame(X, qid), y)
 
 

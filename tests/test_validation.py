@@ -44,7 +44,9 @@ def test_a_mask_that_hides_nothing_is_no_mask():
     np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
-@pytest.mark.parametrize("rows", [masked(X, (3, 1)), list(masked(X, (3, 1)))], ids=["array", "list of rows"])
+@pytest.mark.parametrize(
+    "rows", [masked(X, (3, 1)), list(masked(X, (3, 1)))], ids=["array", "list of held-out row indices"]
+)
 def test_masked_features_are_refused(rows):
     with pytest.raises(ValueError, match="X contains a missing value: elements of a masked array are masked"):
         RankSVM().fit(rows, Y)
@@ -115,7 +117,7 @@ def test_names_of_columns_that_are_no_text(names, shown):
 
 
 def test_columns_of_the_same_name_are_refused():
-    with pytest.raises(ValueError, match="X must have columns of different names"):
+    with pytest.raises(ValueError, match="X must have distinct column names"):
         RankSVM().fit(pd.DataFrame(X, columns=["a", "a", "b"]), Y)
 
 

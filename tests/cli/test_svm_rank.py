@@ -210,7 +210,7 @@ def test_mistakes(learn, classify, train, tmp_path):
     learn("-t", 1, "-d", 0, train.path, tmp_path / "m").assert_refused("-d: degree must be")
     learn("-t", 1, "-s", -1, train.path, tmp_path / "m").assert_refused("-s: gamma must be")
     learn("-t", 1, "-r", -1, train.path, tmp_path / "m").assert_refused(
-        "-r: coef0 must be a finite number that is not negative"
+        "-r: coef0 must be a non-negative finite number"
     )
     learn("-t", 3, train.path, tmp_path / "m").assert_refused("the sigmoid is not positive semi-definite")
     learn(tmp_path / "nowhere", tmp_path / "m").assert_refused("nowhere")

@@ -135,8 +135,8 @@ def test_sparse_rows_frames_and_blocks(rng, monkeypatch):
     ("options", "message"),
     [
         ({"selection": "best"}, "selection must be"),
-        ({"selection": "per-query"}, "needs qid"),
-        ({"selection": [1, 1]}, "each of them once"),
+        ({"selection": "per-query"}, "requires qid"),
+        ({"selection": [1, 1]}, "distinct row indices"),
         ({"selection": [20]}, "between 0 and 19"),
         ({"selection": []}, "numbers of rows"),
         ({"n_basis": 0}, "n_basis"),
@@ -180,7 +180,7 @@ def test_the_kernel_matrix_is_never_there(rng, store, monkeypatch):
 @pytest.mark.parametrize("fold", [[1000], [-1], [0.5], np.ones(5, dtype=bool), [[0, 1]]], ids=str)
 def test_rows_that_are_not_there(rng, fold):
     nystrom = NystromMap(n_basis=5).fit(rng.normal(size=(20, 2)))
-    with pytest.raises(ValueError, match="A fold is a list of rows"):
+    with pytest.raises(ValueError, match="A fold must be a list of held-out row indices"):
         nystrom.without(fold)
 
 

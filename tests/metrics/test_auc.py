@@ -170,5 +170,5 @@ def test_confidence_is_a_probability(confidence):
 
 
 def test_resamples_are_positive():
-    with pytest.raises(ValueError, match="n_resamples must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n_resamples must be a positive integer, got 0"):
         auc_interval([0, 1, 0, 1], [1, 2, 3, 4], qid=[0, 0, 1, 1], n_resamples=0)

@@ -342,12 +342,12 @@ def test_bad_input(metric, kwargs):
 @pytest.mark.parametrize("metric", [ndcg, err, reciprocal_rank, precision_at])
 @pytest.mark.parametrize("k", [0, -1, 2.5, "3", True])
 def test_depths_are_positive_whole_numbers(metric, k):
-    with pytest.raises(ValueError, match="k must be a positive whole number"):
+    with pytest.raises(ValueError, match="k must be a positive integer"):
         metric([1, 2], [1, 2], k=k)
 
 
 def test_precision_needs_a_depth():
-    with pytest.raises(ValueError, match="k must be a positive whole number, got None"):
+    with pytest.raises(ValueError, match="k must be a positive integer, got None"):
         precision_at([1, 2], [1, 2], k=None)
 
 

@@ -95,7 +95,7 @@ def test_no_rows():
 
 
 def test_weights_whose_products_overflow():
-    with pytest.raises(ValueError, match=r"sample_weight overflow: divide"):
+    with pytest.raises(ValueError, match=r"sample_weight overflow; divide"):
         UtilityPairs([1, 2, 3], sample_weight=[1e200, 1e200, 1.0])
 
 
@@ -143,7 +143,7 @@ def test_wrong_shapes_are_refused(shape):
 
 @pytest.mark.parametrize("shape", [(3, 2), (1, 3), (3, 1)], ids=str)
 def test_weights_of_wrong_shape_are_refused(shape):
-    with pytest.raises(ValueError, match=r"sample_weight must be a 1D array, one element for each of the rows"):
+    with pytest.raises(ValueError, match=r"sample_weight must be a 1D array with one element for each of the rows"):
         UtilityPairs([1, 2, 3], sample_weight=np.ones(shape))
 
 

@@ -285,7 +285,7 @@ def test_nothing_is_known_before_a_count():
 @pytest.mark.parametrize(
     ("pairs", "match"),
     [
-        ([[0, 1], [1, 5]], r"pairs\[1\] is \[1, 5\], but X has 5 rows: 0 to 4"),
+        ([[0, 1], [1, 5]], r"pairs\[1\] is \[1, 5\], but X has 5 rows, 0 to 4"),
         ([[0, 1], [2, 1], [-1, 0]], r"pairs\[2\] is \[-1, 0\], but X has 5 rows"),
         ([[0, 10**10]], r"pairs\[0\] is \[0, 10000000000\]"),
         (np.array([[0, 2**63]], dtype=np.uint64), r"pairs\[0\]"),
@@ -296,12 +296,12 @@ def test_nothing_is_known_before_a_count():
         ([[[0, 1]]], r"pairs must have shape .*got \(1, 1, 2\)"),
         (3, r"pairs must have shape .*got \(\)"),
         (None, r"pairs must have shape"),
-        ([[0.0, 1.0]], r"integers, got dtype float64"),
-        ([[0, 1.5]], r"integers, got dtype float64"),
-        ([[0, np.nan]], r"integers, got dtype float64"),
-        ([[True, False]], r"integers, got dtype bool"),
-        ([["0", "1"]], r"integers, got dtype <U1"),
-        ([[0, None]], r"integers, got dtype object"),
+        ([[0.0, 1.0]], r"integer row indices, got dtype float64"),
+        ([[0, 1.5]], r"integer row indices, got dtype float64"),
+        ([[0, np.nan]], r"integer row indices, got dtype float64"),
+        ([[True, False]], r"integer row indices, got dtype bool"),
+        ([["0", "1"]], r"integer row indices, got dtype <U1"),
+        ([[0, None]], r"integer row indices, got dtype object"),
     ],
 )
 def test_wrong_pairs_are_refused(pairs, match):
@@ -323,7 +323,7 @@ def test_no_preference_is_an_error(pairs):
         ([1, np.inf], "weight contains infinity"),
         ([1, 1, 1], "weight has 3 elements"),
         ([1], "weight has 1 elements"),
-        ([[1, 1]], "weight must be a 1D array, one element for each of the pairs"),
+        ([[1, 1]], "weight must be a 1D array with one element for each of the pairs"),
         (["a", "b"], "weight must hold real numbers"),
     ],
 )

@@ -21,7 +21,7 @@ def partners(y, qid):
 def test_every_row_gets_k_different_partners_or_all(case, k, seed):
     possible = partners(case.y, case.qid)
     if not any(possible):
-        with pytest.raises(NoComparablePairsError, match="no pair to draw"):
+        with pytest.raises(NoComparablePairsError, match="no pair to sample"):
             sample_pairs(case.y, k, qid=case.qid, random_state=seed)
         return
     pairs = sample_pairs(case.y, k, qid=case.qid, random_state=seed)

@@ -242,11 +242,11 @@ def refused(path, document, members, message):
         ({"kernel": "sklearn.svm.SVC", "parameters": {}}, "unknown kernel 'sklearn.svm.SVC'"),
         (
             {"kernel": "Gaussian", "parameters": {"width": 1}},
-            "Gaussian has no parameter 'width' here; kernelrank '9.9.9'",
+            "Gaussian has no parameter 'width'; the file was written by kernelrank '9.9.9'",
         ),
         (
             {"kernel": "Sum", "parameters": {"left": {"kernel": "Linear", "parameters": {}}}},
-            "a kernel Sum that is none",
+            "a kernel Sum is invalid",
         ),
         ({"kernel": "Gaussian", "parameters": []}, "unknown kind of value"),
         ({"kernel": "Gaussian", "parameters": {}, "more": 1}, "unknown kind of value"),
@@ -280,7 +280,7 @@ def test_kernels_get_defaults_for_parameters_that_are_missing(path, parts):
 def test_parameters_of_later_versions_are_refused(path, parts):
     document, members = parts
     document["parameters"]["n_rows"] = 3
-    refused(path, document, members, "RLS has no parameter 'n_rows' here; kernelrank")
+    refused(path, document, members, "RLS has no parameter 'n_rows'; the file was written by kernelrank")
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_sparse_matrices_that_are_none(path, parts, changes, message):
         ("basis_", None, "the attribute basis_ is missing"),
         ("dual_coef_", None, "the attribute dual_coef_ is missing"),
         ("kernel_", None, "the attribute kernel_ is missing"),
-        ("_training", 1, "'_training' is no attribute"),
+        ("_training", 1, "'_training' is not an attribute"),
     ],
 )
 def test_attributes_that_do_not_fit(path, parts, name, value, message):

@@ -67,7 +67,7 @@ def test_a_basis_of_many_columns_is_refused(path, kernel, n_features):
     widen(path, n_features)
     refused = read_in_proportion(path)
     assert isinstance(refused, ModelFormatError)
-    assert f"a sparse matrix of shape (6, {n_features}) with only" in str(refused)
+    assert f"a sparse matrix of shape (6, {n_features}) has only" in str(refused)
 
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])

@@ -232,7 +232,7 @@ def test_attributes_of_the_user():
         ("coef_", np.zeros(3), r"coef_ has shape \(3,\), but n_features_in_ is 2"),
         ("coef_", np.zeros(2, np.float32), "coef_ must be an array of float64"),
         ("coef_", [0.0, 0.0], "coef_ must be an array"),
-        ("n_features_in_", 2.0, "n_features_in_ is of type float, which is no Integral"),
+        ("n_features_in_", 2.0, "n_features_in_ is of type float, expected Integral"),
         ("_fitted_with_queries", 1, "_fitted_with_queries is of type int, expected bool"),
         ("feature_names_in_", np.array(["a"], dtype=object), "feature_names_in_ has shape"),
     ],

@@ -33,7 +33,9 @@ def test_an_unfitted_estimator_has_nothing_to_draw():
 
 def test_an_estimator_without_a_path_is_told_apart_from_an_unfitted_one(rng):
     X = rng.normal(size=(30, 2))
-    with pytest.raises(TypeError, match=r"estimator must have scores_.*RankSVM has none.*plot ConvergenceDisplay"):
+    with pytest.raises(
+        TypeError, match=r"estimator must have the attribute scores_.*got RankSVM.*use ConvergenceDisplay"
+    ):
         PathDisplay.from_estimator(RankSVM().fit(X, X[:, 0]))
 
 

@@ -1,4 +1,4 @@
-"""Features that stand for a kernel, and graphs of sentences."""
+"""Feature maps: Nystrom features of a kernel, and graphs of sentences."""
 
 from kernelrank.features._nystrom import draw_order, lost_alone, lost_directions, whitening_of_rows
 from kernelrank.features._nystrom_map import NystromMap
