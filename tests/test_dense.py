@@ -1,4 +1,4 @@
-"""Products of dense matrices: right, and the same bits whatever is around a row."""
+"""Products of dense matrices: correct, and equal in all bits wherever a row is."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from kernelrank._arrays import canonical
 from kernelrank._core import multiply_columns, multiply_matrices, multiply_rows
 from kernelrank._dense import dot, multiply, multiply_transposed, norm
 
-# Around whole lanes, segments of 512 and blocks of 4096.
+# Sizes around whole lanes, segments of 512 and blocks of 4096.
 SHAPES = [(1, 1), (3, 5), (7, 37), (16, 16), (130, 9), (5000, 3), (4097, 13), (5, 9000), (600, 515), (2, 0), (0, 2)]
 
 
 def layouts(X):
-    """Return the same numbers in other orders of storage."""
+    """Return the same numbers in other storage orders."""
     m, n = X.shape
     wide, unaligned = np.zeros((2 * m, 3 * n)), np.zeros(X.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(m, n)
     wide[::2, ::3], unaligned[:] = X, X
@@ -33,7 +33,7 @@ def layouts(X):
 def test_products_are_right_and_do_not_depend_on_storage_or_threads(rng, shape):
     X, w, g = rng.normal(size=shape), rng.normal(size=shape[1]), rng.normal(size=shape[0])
     forward, backward = multiply(X, w), multiply_transposed(X, g)
-    # Bounds of n eps times the sum of absolute terms, with room.
+    # Bounds of n eps times the sum of absolute terms, with a margin.
     np.testing.assert_allclose(forward, X @ w, rtol=0, atol=1e-14 * max(1, shape[1]))
     np.testing.assert_allclose(backward, g @ X, rtol=0, atol=1e-14 * max(1, shape[0]))
     np.testing.assert_allclose(multiply_transposed(X, g, squared=True), g @ X**2, rtol=0, atol=1e-13 * max(1, shape[0]))

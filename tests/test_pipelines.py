@@ -1,4 +1,4 @@
-"""Pipelines that take queries past their transformers."""
+"""Pipelines that pass queries to the last step, but not to the transformers."""
 
 import pickle
 
@@ -26,7 +26,7 @@ RANKERS = [RankSVM(), RankSVMCV(alphas=3, cv=3), RankRLS(), RankRLSCV(alphas=3)]
 
 @pytest.fixture
 def letor(rng):
-    """Rows of 12 queries whose levels are far apart: without queries nothing can be learnt from them."""
+    """Return rows of 12 queries whose levels are far apart, so that nothing can be learnt without the queries."""
     qid = np.repeat(np.arange(12), 15)
     X = 3.0 + 10.0 * rng.normal(size=(180, 3))
     y = X @ [0.2, -0.1, 0.05] + 0.3 * rng.normal(size=180) + 100.0 * rng.permutation(12)[qid]
@@ -39,7 +39,7 @@ def frame(X, qid, kind=pd.DataFrame):
 
 
 def by_hand(ranker, X, y, qid):
-    """Scale, fit and score without any pipeline."""
+    """Scale, fit and score without a pipeline."""
     scaled = StandardScaler().fit_transform(X)
     model = clone(ranker).fit(scaled, y, qid=qid)
     return model.predict(scaled), model.score(scaled, y, qid=qid), model.rank(scaled, qid)
@@ -135,7 +135,7 @@ def test_columns_of_text_and_missing_values(letor, kind):
         (SimpleImputer(), ["size"]),
         remainder="passthrough",
     ).set_output(transform="pandas" if kind is pd.DataFrame else "polars")
-    pipeline = make_query_pipeline(transformer, RankSVM()).fit(table, y)  # no warning: no query id passed through
+    pipeline = make_query_pipeline(transformer, RankSVM()).fit(table, y)  # no warning, as no query id is a feature
     assert pipeline[-1].n_features_in_ == 3
     assert pipeline.score(table, y) > 0.7
 
@@ -144,7 +144,7 @@ def test_other_steps_that_take_queries_get_them(letor):
     X, y, qid = letor
     nystrom = NystromMap(n_basis=12, selection="per-query")
     pipeline = make_query_pipeline(StandardScaler(), nystrom, RankSVM()).fit(frame(X, qid), y)
-    assert len(set(qid[pipeline[1].basis_indices_])) == 12  # one row of each
+    assert len(set(qid[pipeline[1].basis_indices_])) == 12  # one row per query
     features = make_query_pipeline(StandardScaler(), nystrom).fit_transform(frame(X, qid), y)
     np.testing.assert_array_equal(features, pipeline[:-1].transform(frame(X, qid)))
 
@@ -192,7 +192,7 @@ def test_errors_say_what_to_do(letor):
 
 
 class OneQuery(QueryPipeline):
-    """A query pipeline for scikit-learn's checks, which know of no queries: all rows are of one."""
+    """Query pipeline for scikit-learn's checks, which pass no queries: all rows are one query."""
 
     def fit(self, X, y=None, *, qid=None, **params):
         return super().fit(X, y, qid=[0] * np.shape(X)[0] if np.ndim(X) else 0, **params)
@@ -201,7 +201,7 @@ class OneQuery(QueryPipeline):
         return super().score(X, y, sample_weight, qid=[0] * np.shape(X)[0], **params)
 
 
-# As of scikit-learn's own pipelines, which fit the steps that they are given.
+# As for scikit-learn's own pipelines, which fit the steps that they are given.
 FITS_ITS_STEPS = dict.fromkeys(
     ("check_dont_overwrite_parameters", "check_estimators_overwrite_params"), "steps are fitted in place"
 )

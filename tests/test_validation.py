@@ -1,4 +1,4 @@
-"""The gate: masks, dates, text, missing values and names of query ids."""
+"""Validation: masks, dates, text, missing values and names of query ids."""
 
 import re
 import warnings
@@ -166,7 +166,7 @@ def test_no_warning_where_queries_are_given_or_not_taken():
     RLS().fit(frame(query_id=QID), Y)
     with pytest.warns(QueryColumnWarning):
         model = RankSVM().fit(frame(query_id=QID), Y)
-    model.predict(frame(query_id=QID))  # told once, by fit
+    model.predict(frame(query_id=QID))  # warned once, in fit
     model.score(frame(query_id=QID), Y)
 
 

@@ -10,7 +10,7 @@ template <class Number, class Index>
 using Product = void (*)(const Compressed<Number, Index>&, bool, const double*, double*, int,
                          kernelrank::Cancellation&);
 
-// kGather: `v` is as long as a line; otherwise it has an element a line.
+// kGather: `v` is as long as a line; otherwise it has one element per line.
 template <bool kGather, class Number, class Index>
 void product(const Vector<Index>& starts, const Vector<Index>& indices, const Vector<Number>& numbers,
              const Vector<double>& v, OutVector<double> out, int n_threads, bool squared) {
@@ -18,9 +18,10 @@ void product(const Vector<Index>& starts, const Vector<Index>& indices, const Ve
   require(n_threads >= 1, "n_threads must be positive");
   const Compressed<Number, Index> matrix{starts.shape(0) - 1, kGather ? v.shape(0) : out.shape(0), starts.data(),
                                          indices.data(), numbers.data()};
-  require((kGather ? out.shape(0) : v.shape(0)) == matrix.n_lines, "the vectors do not fit the matrix");
+  require((kGather ? out.shape(0) : v.shape(0)) == matrix.n_lines, "the vectors must match the shape of the matrix");
   const auto stored = static_cast<std::size_t>(matrix.starts[matrix.n_lines]);
-  require(indices.shape(0) >= stored && numbers.shape(0) >= stored, "the matrix is shorter than its starts say");
+  require(indices.shape(0) >= stored && numbers.shape(0) >= stored,
+          "indices and numbers are shorter than starts require");
   constexpr Product<Number, Index> kProduct =
       kGather ? &kernelrank::gather_product<Number, Index> : &kernelrank::scatter_product<Number, Index>;
   SignalCancellation cancel;
@@ -35,8 +36,8 @@ void bind(nb::module_& module) {
     module.def(name, function, "starts"_a.noconvert(), "indices"_a.noconvert(), "numbers"_a.noconvert(),
                "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, "squared"_a = false, doc);
   };
-  def("gather_product", &product<true, Number, Index>, "out[line] = line . v for a compressed matrix.");
-  def("scatter_product", &product<false, Number, Index>, "out = sum of v[line] * line for a compressed matrix.");
+  def("gather_product", &product<true, Number, Index>, "Write out[line] = line . v for a compressed matrix.");
+  def("scatter_product", &product<false, Number, Index>, "Write out = sum of v[line] * line for a compressed matrix.");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""The Nystrom map against its definition, and what it is without basis rows against a map that never had them."""
+"""Nystrom map against its definition, and without basis rows against a map that was fitted without them."""
 
 import tracemalloc
 
@@ -34,7 +34,7 @@ def test_all_rows_lose_nothing(rng):
         features = NystromMap(kernel, 40).fit_transform(X)
         np.testing.assert_allclose(features @ features.T, kernel(X), rtol=1e-8, atol=1e-9)
     assert NystromMap(Linear(), 40).fit(X).n_components_ == 3
-    assert NystromMap(Gaussian(0.2), 100).fit(X).n_components_ == 39  # of two equal rows, one tells nothing
+    assert NystromMap(Gaussian(0.2), 100).fit(X).n_components_ == 39  # one of two equal rows is dependent
 
 
 KERNELS = {
@@ -51,7 +51,7 @@ def test_without_some_basis_rows(rng, kernel, n_gone):
     X = rng.normal(size=(90, 4))
     X[5] = X[60]
     nystrom = NystromMap(kernel, selection=np.append(rng.choice(50, 18, replace=False) + 8, [5, 60])).fit(X)
-    assert np.isin([5, 60], nystrom.basis_indices_).sum() < 2  # one of two equal rows will do
+    assert np.isin([5, 60], nystrom.basis_indices_).sum() < 2  # one of two equal rows is dependent
     features = nystrom.transform(X)
     held_out = nystrom.basis_indices_[:n_gone]
     fold = np.union1d(held_out, np.setdiff1d(np.arange(70, 90), nystrom.basis_indices_))
@@ -116,7 +116,7 @@ def test_sparse_rows_frames_and_blocks(rng, monkeypatch):
     X[rng.random(X.shape) < 0.5] = 0.0
     dense = NystromMap(n_basis=10).fit(X)
     sparse = NystromMap(dense.kernel_, n_basis=10).fit(sp.csr_array(X))
-    found, expected = sparse.transform(sp.csr_array(X)), dense.transform(X)  # equal but for signs
+    found, expected = sparse.transform(sp.csr_array(X)), dense.transform(X)  # equal up to signs
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-7, atol=1e-9)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(qid=np.arange(70) // 7)
     framed = NystromMap(dense.kernel_, n_basis=10, selection="per-query").fit(frame)

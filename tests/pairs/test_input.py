@@ -1,4 +1,4 @@
-"""What goes in: any container gives the same counts, and what is wrong gets an error that names it."""
+"""Input: any container gives the same counts, and invalid input raises an error that names the argument."""
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,7 @@ def check_same(convert):
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
     for values, original in zip(kept, (Y, SCORES, WEIGHTS), strict=True):
-        np.testing.assert_array_equal(np.asarray(values, dtype=float), original)  # nothing was written to
+        np.testing.assert_array_equal(np.asarray(values, dtype=float), original)  # the input is not modified
 
 
 @pytest.mark.parametrize("convert", CONTAINERS.values(), ids=CONTAINERS)
@@ -127,7 +127,7 @@ def test_missing_values_are_refused(bad):
 
 
 def test_huge_numbers_are_not_infinite():
-    # Their sum is, and adding them up is how scikit-learn looks for infinity.
+    # Their sum is infinite, and scikit-learn checks the sum for infinity.
     huge = np.array([1.7e308, 1.7e308, -1.7e308, -1.7e308])
     assert UtilityPairs(huge).n_pairs == 4
     assert UtilityPairs([1, 2, 3, 4]).count(huge).total == 4
