@@ -63,7 +63,7 @@ def make_query_pipeline(
     return QueryPipeline(named, memory=memory, transform_input=transform_input, verbose=verbose)
 
 
-def _past_the_queries(name: str) -> Any:
+def _without_queries(name: str) -> Any:
     """Return a method of ``Pipeline`` that removes the column of queries, if any, from X."""
 
     def is_available(pipeline: QueryPipeline) -> bool:
@@ -231,12 +231,12 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         X, qid = separate_qid(X, qid)
         return self.steps[-1][1].rank(self._transformed(X), qid)
 
-    predict = _past_the_queries("predict")
-    predict_proba = _past_the_queries("predict_proba")
-    predict_log_proba = _past_the_queries("predict_log_proba")
-    decision_function = _past_the_queries("decision_function")
-    score_samples = _past_the_queries("score_samples")
-    transform = _past_the_queries("transform")
+    predict = _without_queries("predict")
+    predict_proba = _without_queries("predict_proba")
+    predict_log_proba = _without_queries("predict_log_proba")
+    decision_function = _without_queries("decision_function")
+    score_samples = _without_queries("score_samples")
+    transform = _without_queries("transform")
 
     def _transformed(self, X: Any) -> Any:
         return self[:-1].transform(X) if len(self.steps) > 1 else X

@@ -11,8 +11,8 @@ import threading
 import pytest
 
 from kernelrank.io import dump_svmlight
-from kernelrank.io._aside import open_aside
 from kernelrank.io._files import open_for_reading, replace_file
+from kernelrank.io._temporary import open_temporary
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and permissions of POSIX")
 
@@ -62,7 +62,7 @@ def test_the_old_file_is_there_until_the_new_one_is_complete(tmp_path):
 
 
 def test_a_folder_that_does_not_exist(tmp_path):
-    with pytest.raises(FileNotFoundError, match="missing/file"):  # not the name it is written aside under
+    with pytest.raises(FileNotFoundError, match="missing/file"):  # not the name of the temporary file
         write(tmp_path / "missing" / "file", b"")
     with pytest.raises(IsADirectoryError):
         write(tmp_path, b"")
@@ -254,7 +254,7 @@ def test_many_threads_write_one_file(tmp_path):
 
 @posix
 def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monkeypatch):
-    from kernelrank.io import _aside
+    from kernelrank.io import _temporary
 
     locks = []
 
@@ -264,8 +264,8 @@ def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monke
             left.unlink()
         locks.append(how)
 
-    monkeypatch.setattr(_aside.fcntl, "flock", remove_then_lock)
-    path, descriptor = open_aside(tmp_path)
+    monkeypatch.setattr(_temporary.fcntl, "flock", remove_then_lock)
+    path, descriptor = open_temporary(tmp_path)
     os.close(descriptor)
     assert len(locks) == 2
     assert list(tmp_path.iterdir()) == [path]

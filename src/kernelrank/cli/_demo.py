@@ -29,18 +29,18 @@ def run(folder: Path) -> int:
         dump_svmlight(X[part], y[part], path)
     print(f"{len(others)} patients for training and {len(held_out)} for testing, ranked by progression of diabetes:\n")
     chosen = str(folder / "cv.kr")
-    if code := _type(["cv", train, "--quiet", "--alphas", "8", "-o", chosen]):
+    if code := _run_command(["cv", train, "--quiet", "--alphas", "8", "-o", chosen]):
         return code
     alpha = f"{load_model(chosen).alpha_:.4g}"
-    if code := _type(["train", train, "-o", model, "--alpha", alpha, "--quiet"]):
+    if code := _run_command(["train", train, "-o", model, "--alpha", alpha, "--quiet"]):
         return code
-    if code := _type(["evaluate", test, "-m", model]):
+    if code := _run_command(["evaluate", test, "-m", model]):
         return code
     _plot(model, folder / "convergence.png")
     return 0
 
 
-def _type(arguments: Sequence[str]) -> int:
+def _run_command(arguments: Sequence[str]) -> int:
     print(f"$ kernelrank {shlex.join(arguments)}\n")
     code = main(arguments)
     print()

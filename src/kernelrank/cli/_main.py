@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file for the scores, one per line (default: standard output)",
     )
-    _add_talk(predict)
+    _add_output(predict)
 
     evaluate = add("evaluate", "evaluate a ranking of scores", _EVALUATE_EXAMPLE, _DATA_HELP, _METRIC_HELP)
     _add_data(evaluate)
@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("-s", "--scores", metavar="FILE", help="file of scores, one per line")
     _add_metrics(evaluate)
     evaluate.add_argument("--per-query", action="store_true", help="also show the values per query")
-    _add_talk(evaluate)
+    _add_output(evaluate)
 
     cv = add(
         "cv", "choose alpha by cross-validation and estimate the performance", _CV_EXAMPLE, _DATA_HELP, _METRIC_HELP
@@ -177,7 +177,7 @@ def _add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
     group.add_argument("--jobs", type=int, metavar="N", help="number of threads; -1 for all cores (default: 1)")
     group.add_argument("--strict", action="store_true", help="exit with 1 if not converged; the model is saved anyway")
     _add_kernel(parser, several=several)
-    _add_talk(parser)
+    _add_output(parser)
 
 
 def _add_kernel(parser: argparse.ArgumentParser, *, several: bool) -> None:
@@ -221,6 +221,6 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_talk(parser: argparse.ArgumentParser) -> None:
+def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print results as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")

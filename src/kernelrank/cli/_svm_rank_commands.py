@@ -23,7 +23,7 @@ from kernelrank.persistence._svmlight_kernels import make_svmlight_kernel
 
 def learn(args: argparse.Namespace) -> int:
     """Train a model and write it in the format of SVM^rank."""
-    say = _speaker(args.v)
+    say = _printer(args.v)
     for flag, value in (("-c", args.c), ("-e", args.e)):
         if not 0 < value < math.inf:
             raise ValueError(f"{flag} must be positive, got {value:g}.")
@@ -60,7 +60,7 @@ def learn(args: argparse.Namespace) -> int:
     say(f"Number of iterations: {model.n_iter_}")
     say(f"Norm of weight vector: |w|={norm:.5f}")
     say(f"Value of slack variable (global): xi={(model.objective_ * unit - norm**2 / 2) / args.c:.5f}")
-    _say_swapped(say, *_swapped(rows, model.predict(rows.X)))
+    _print_swapped(say, *_swapped(rows, model.predict(rows.X)))
     say(f"Runtime in cpu-seconds: {time.process_time() - began:.2f}")
     save_svmlight_model(model, args.model)
     return 0
@@ -68,7 +68,7 @@ def learn(args: argparse.Namespace) -> int:
 
 def classify(args: argparse.Namespace) -> int:
     """Write scores and report the number of swapped pairs."""
-    say = _speaker(args.v)
+    say = _printer(args.v)
     check_target(args.predictions)
     with open(args.model, "rb"):  # fail before reading the data if it is missing
         pass
@@ -87,7 +87,7 @@ def classify(args: argparse.Namespace) -> int:
     )
     say("NOTE: The loss reported above is the fraction of swapped pairs averaged over all rankings.")
     say("      The zero/one-error is the fraction of rankings that are not perfectly correct.")
-    _say_swapped(say, swapped, shares)
+    _print_swapped(say, swapped, shares)
     write_scores(args.predictions, scores)
     return 0
 
@@ -114,10 +114,10 @@ def _swapped(rows: SvmlightData, scores: NDArray[np.float64]) -> tuple[int, NDAr
     return int(swapped.sum()), swapped / np.maximum(pairs.pairs_per_query, 1)
 
 
-def _say_swapped(say: Callable[[str], None], swapped: int, shares: NDArray[np.float64]) -> None:
+def _print_swapped(say: Callable[[str], None], swapped: int, shares: NDArray[np.float64]) -> None:
     say(f"Total Num Swappedpairs  : {swapped:6d}")
     say(f"Avg Swappedpairs Percent: {100 * shares.mean():6.2f}")
 
 
-def _speaker(verbosity: int) -> Callable[[str], None]:
+def _printer(verbosity: int) -> Callable[[str], None]:
     return print if verbosity > 0 else lambda _: None

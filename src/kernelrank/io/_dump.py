@@ -124,7 +124,7 @@ def _check_queries(qid: ArrayLike, m: int) -> list[str]:
     texts = [str(each) for each in ids]
     if len({type(each) for each in ids}) > 1 and len(set(texts)) < len(set(ids)):
         raise ValueError("qid contains a number and a string with the same text, such as 1 and '1'.")
-    _refuse(r"^$|[ \t\r\n\v\f#]", texts, "qid must not be empty or contain white space or '#'")
+    _reject_pattern(r"^$|[ \t\r\n\v\f#]", texts, "qid must not be empty or contain white space or '#'")
     return texts
 
 
@@ -133,7 +133,7 @@ def _check_comments(comments: ArrayLike, m: int) -> list[str]:
     if not all(isinstance(each, str) for each in column):
         raise ValueError("comments must hold text; use an empty string for a row without a comment.")
     texts = [str(each) for each in column]
-    _refuse(r"\n", texts, "comments must not contain a newline")
+    _reject_pattern(r"\n", texts, "comments must not contain a newline")
     return texts
 
 
@@ -148,7 +148,7 @@ def _column(values: ArrayLike, name: str, m: int) -> list[Any]:
     return column
 
 
-def _refuse(pattern: str, texts: list[str], problem: str) -> None:
+def _reject_pattern(pattern: str, texts: list[str], problem: str) -> None:
     search = re.compile(pattern).search
     for row, text in enumerate(texts):
         if search(text):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from kernelrank.exceptions import DataFormatError
-from kernelrank.io._aside import HAS_LOCKS, is_aside, open_aside, remove_leftovers
+from kernelrank.io._temporary import HAS_LOCKS, is_temporary, open_temporary, remove_leftovers
 
 PathOrFile: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
@@ -82,22 +82,22 @@ def replace_file(path: str | os.PathLike[str], *, compress: bool = True) -> Iter
             return
         target = Path(os.path.realpath(path))
         remove_leftovers(target.parent)
-        aside, descriptor = open_aside(target.parent)
+        temporary, descriptor = open_temporary(target.parent)
         try:
             with open(descriptor, "wb") as raw:
                 if old is not None:
-                    os.chmod(aside, stat.S_IMODE(old.st_mode))
+                    os.chmod(temporary, stat.S_IMODE(old.st_mode))
                 with _compress(raw, suffix) as handle:
                     yield handle
                 raw.flush()
                 os.fsync(raw.fileno())  # or, after a power failure, the new name could exist without the content
                 if HAS_LOCKS:  # the lock is held until the file is closed
-                    os.replace(aside, target)
+                    os.replace(temporary, target)
             if not HAS_LOCKS:  # not POSIX: an open file cannot be renamed
-                os.replace(aside, target)
+                os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
-                os.unlink(aside)
+                os.unlink(temporary)
             raise
 
 
@@ -107,7 +107,7 @@ def naming_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None or not (error.filename is None or is_aside(error.filename)):
+        if error.errno is None or not (error.filename is None or is_temporary(error.filename)):
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 

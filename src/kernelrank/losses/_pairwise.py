@@ -14,7 +14,7 @@ from kernelrank.pairs import Pairs
 Vector = NDArray[np.float64]
 QueryWeighting = Literal["query", "pair"]
 
-_HOPELESS = 2.0**40  # scores further apart leave fewer than four digits for a margin of 1
+_WIDEST = 2.0**40  # scores further apart leave fewer than four digits for a margin of 1
 _WIDE = 1024.0  # scores further apart lose more than six digits by squaring
 
 
@@ -53,7 +53,7 @@ class SmoothLoss(Loss, Protocol):
 def rounding_of(scores: Vector) -> float:
     """Return a bound on the rounding of score differences, 0 if it is negligible beside a margin of 1."""
     spread = _spread(scores)
-    return float(np.finfo(np.float64).eps) * spread if _HOPELESS < spread < np.inf else 0.0
+    return float(np.finfo(np.float64).eps) * spread if _WIDEST < spread < np.inf else 0.0
 
 
 def _spread(scores: Vector) -> float:

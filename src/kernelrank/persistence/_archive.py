@@ -92,7 +92,7 @@ class Archive:
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._size = self._unread = handle.seek(0, io.SEEK_END)
-        with _refusal("not a ZIP archive, or a damaged one"):
+        with _format_errors("not a ZIP archive, or a damaged one"):
             self._zip = zipfile.ZipFile(handle)
         members = self._zip.infolist()
         self._members = {info.filename: info for info in members}
@@ -101,12 +101,12 @@ class Archive:
 
     def read_document(self) -> Any:
         """Return the contents of model.json."""
-        with self._open(DOCUMENT) as member, _refusal(f"member {DOCUMENT} cannot be read"):
-            return json.loads(member.read().decode(), object_pairs_hook=_distinct, parse_constant=_no_constant)
+        with self._open(DOCUMENT) as member, _format_errors(f"member {DOCUMENT} cannot be read"):
+            return json.loads(member.read().decode(), object_pairs_hook=_distinct, parse_constant=_reject_constant)
 
     def read_array(self, name: str) -> NDArray[Any]:
         """Return an array in native byte order; its size is checked before it is allocated."""
-        with self._open(name) as member, _refusal(f"member {name!r} cannot be read"):
+        with self._open(name) as member, _format_errors(f"member {name!r} cannot be read"):
             prefix = member.read(len(_NPY_MAGIC) + 2)
             header = member.read(int.from_bytes(prefix[-2:], "little"))
             if not prefix.startswith(_NPY_MAGIC) or not _NPY_HEADER.fullmatch(header):
@@ -134,7 +134,7 @@ class Archive:
         self._unread -= info.file_size
         if info.file_size != info.compress_size or self._unread < 0 or not 0 <= info.header_offset < self._size:
             raise ModelFormatError(f"member {name!r} is larger than the file")
-        with _refusal(f"member {name!r} cannot be read"):
+        with _format_errors(f"member {name!r} cannot be read"):
             return self._zip.open(info)
 
 
@@ -154,12 +154,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return names
 
 
-def _no_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not valid JSON")
 
 
 @contextmanager
-def _refusal(message: str) -> Iterator[None]:
+def _format_errors(message: str) -> Iterator[None]:
     try:
         yield
     except _UNREADABLE as reason:

@@ -85,7 +85,7 @@ _SPARSE = ("basis_",)  # attributes that may be sparse matrices
 _WEIGHTS = ("coef_", "dual_coef_", "intercept_")
 
 
-def by_name() -> dict[str, type]:
+def saveable_classes() -> dict[str, type]:
     """Return the classes that can be saved, by name."""
     return {kind.__name__: kind for kind in ESTIMATORS}
 
@@ -97,7 +97,7 @@ def is_fitted_attribute(name: str) -> bool:
 
 def check_fitted(kind: type, fitted: dict[str, Any]) -> None:
     """Raise an error unless all required attributes are present and all known attributes are consistent."""
-    for name in _needed(kind, fitted):
+    for name in _required_attributes(kind, fitted):
         if name not in fitted:
             raise ModelFormatError(f"the attribute {name} is missing")
     for name, of in _TYPES.items():
@@ -129,7 +129,7 @@ def _check_thresholds(thresholds: NDArray[np.float64], n_classes: int) -> None:
         raise ModelFormatError("thresholds_ must be non-decreasing numbers")
 
 
-def _needed(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
+def _required_attributes(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
     """Return the names of the attributes required to predict: weights of features or of a basis."""
     names = ESTIMATORS[kind]
     if kind is RankingClassifier:  # the weights belong to its ranker
@@ -160,7 +160,7 @@ def _check_array(name: str, value: Any, number: type, axes: Sequence[str], lengt
 
 def check_kernel(model: Any) -> None:
     """Raise an error unless a model can compute its kernel, for one row against the basis and in little memory."""
-    if "basis_" not in _needed(type(model), vars(model)):
+    if "basis_" not in _required_attributes(type(model), vars(model)):
         return
     basis = model.basis_
     if sp.issparse(basis):  # scikit-learn's kernels allocate memory for empty columns as well

@@ -15,7 +15,14 @@ from kernelrank._rules import PATH
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
 from kernelrank.persistence._archive import Archive, write_archive
-from kernelrank.persistence._fitted import ESTIMATORS, INNER, by_name, check_fitted, check_kernel, is_fitted_attribute
+from kernelrank.persistence._fitted import (
+    ESTIMATORS,
+    INNER,
+    check_fitted,
+    check_kernel,
+    is_fitted_attribute,
+    saveable_classes,
+)
 from kernelrank.persistence._values import decode, encode
 
 _FORMAT = "kernelrank model"
@@ -82,7 +89,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     kind = type(model)
     if kind not in ESTIMATORS:
         order = " The arguments are save_model(model, path)." if isinstance(model, str | os.PathLike) else ""
-        raise TypeError(f"model must be one of {', '.join(by_name())}, got a {kind.__name__}.{order}")
+        raise TypeError(f"model must be one of {', '.join(saveable_classes())}, got a {kind.__name__}.{order}")
     PATH("path", path)
     check_is_fitted(model)
     arrays: dict[str, NDArray[Any]] = {}
@@ -231,7 +238,7 @@ def _decode_model(document: dict[str, Any], archive: Archive) -> Any:
 
 def _decode_unfitted(document: dict[str, Any], archive: Archive) -> Any:
     name = _entry(document, "class", str)
-    kind = by_name().get(name)
+    kind = saveable_classes().get(name)
     if kind is None:
         raise ModelFormatError(f"unknown class {name!r}")
     parameters = _decode_all(kind, _entry(document, "parameters", dict), archive, _decode_unfitted)
@@ -249,7 +256,7 @@ def _decode_all(
     decoded = {}
     for name, value in values.items():
         if name in INNER.get(kind, ()) and isinstance(value, dict):
-            if by_name().get(_entry(value, "class", str)) in INNER:
+            if saveable_classes().get(_entry(value, "class", str)) in INNER:
                 raise ModelFormatError(f"{name} is a {value['class']}, which cannot be nested in another model")
             decoded[name] = decode_inner(value, archive)
         else:

@@ -20,7 +20,7 @@ _KERNELS: dict[int, tuple[type[Kernel], dict[str, str]]] = {
 }
 
 
-def letters_of(number: int) -> str:
+def parameter_letters(number: int) -> str:
     """Return the letters of the parameters of a kernel type."""
     return "".join(_KERNELS[number][1])
 
@@ -47,7 +47,7 @@ def make_svmlight_kernel(number: int, parameters: Mapping[str, int | float]) -> 
     return kind(**{name: parameters[letter] for letter, name in letters.items()})
 
 
-def in_their_letters(kernel: object) -> dict[str, int | float] | None:
+def svmlight_parameters(kernel: object) -> dict[str, int | float] | None:
     """Return the type of a kernel, as "t", and all parameters by letter; None if SVM^light does not have it."""
     for number, (kind, letters) in _KERNELS.items():
         if type(kernel) is kind:

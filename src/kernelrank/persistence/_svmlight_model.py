@@ -20,10 +20,10 @@ from kernelrank.kernels import Kernel, Linear
 from kernelrank.persistence._svmlight_kernels import (
     DEFAULTS,
     NAMES,
-    in_their_letters,
     is_known,
-    letters_of,
     make_svmlight_kernel,
+    parameter_letters,
+    svmlight_parameters,
 )
 
 Vector = NDArray[np.float64]
@@ -121,7 +121,7 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
 def _expand(model: Any) -> tuple[dict[str, int | float], list[float], Any]:
     """Return the kernel in SVM^light's terms, the coefficients of the support vectors, and the support vectors."""
     is_linear = hasattr(model, "coef_")
-    kernel = in_their_letters(Linear() if is_linear else getattr(model, "kernel_", None))
+    kernel = svmlight_parameters(Linear() if is_linear else getattr(model, "kernel_", None))
     weights: Any = getattr(model, "coef_" if is_linear else "dual_coef_", None)
     basis = [weights] if is_linear else getattr(model, "basis_", None)
     if kernel is None or basis is None or np.ndim(weights) != 1 or not np.isfinite(weights).all():
@@ -279,7 +279,7 @@ def _read_kernel(lines: _Lines) -> Kernel:
     parameters = dict(DEFAULTS)
     kernel = make_svmlight_kernel(number, parameters)
     for letter in "dgsru":
-        needed = letter in letters_of(number)
+        needed = letter in parameter_letters(number)
         value = _read_header_line(lines, f"kernel parameter -{letter}", _PARAMETERS[letter] if needed else rb".*")
         if needed:
             parameters[letter] = int(value) if letter == "d" else float(value)

@@ -24,12 +24,12 @@ HAS_LOCKS = fcntl is not None
 _NAME = re.compile(r"\.kernelrank-[0-9a-f]{16}\.tmp")
 
 
-def is_aside(path: Any) -> bool:
+def is_temporary(path: Any) -> bool:
     """Return whether a path is named like a temporary file of this module."""
     return isinstance(path, str | os.PathLike) and _NAME.fullmatch(os.path.basename(path)) is not None
 
 
-def open_aside(folder: Path) -> tuple[Path, int]:
+def open_temporary(folder: Path) -> tuple[Path, int]:
     """Create a temporary file with a unique name and lock it; return its path and descriptor."""
     while True:
         path = folder / f".kernelrank-{secrets.token_hex(8)}.tmp"
@@ -48,7 +48,7 @@ def remove_leftovers(folder: Path) -> None:
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if is_aside(entry.name) and entry.is_file(follow_symlinks=False):
+            if is_temporary(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
                     _remove_unless_locked(entry.path)
 
