@@ -1,4 +1,4 @@
-"""The area under the ROC curve and its confidence interval."""
+"""Area under the ROC curve and its confidence interval."""
 
 from __future__ import annotations
 
