@@ -98,10 +98,12 @@ def test_text_is_refused_by_column(kind):
 @pytest.mark.parametrize("kind", FRAMES)
 def test_missing_values_are_refused_with_the_remedy(kind):
     table = frame(kind, size=np.where(np.arange(M) < 4, np.nan, 1.0))
-    with pytest.raises(ValueError, match=r"contains NaN: 4 of 30 rows .*in 'size'\. RankSVM takes none.*SimpleImputer"):
+    with pytest.raises(
+        ValueError, match=r"contains NaN: 4 of 30 rows .*in 'size'\. RankSVM does not support them.*SimpleImputer"
+    ):
         RankSVM().fit(table, Y)
     sparse = sp.csr_matrix(np.where(X > 1.5, np.nan, X))
-    with pytest.raises(ValueError, match=r"contains NaN.* in column \d.*RLS takes none.*SimpleImputer"):
+    with pytest.raises(ValueError, match=r"contains NaN.* in column \d.*RLS does not support them.*SimpleImputer"):
         RLS().fit(sparse, Y)
     with pytest.raises(ValueError, match="Input X contains infinity"):
         RankSVM().fit(np.where(X > 1.5, np.inf, X), Y)

@@ -137,8 +137,8 @@ def test_sparse_rows_frames_and_blocks(rng, monkeypatch):
         ({"selection": "best"}, "selection must be"),
         ({"selection": "per-query"}, "requires qid"),
         ({"selection": [1, 1]}, "distinct row indices"),
-        ({"selection": [20]}, "between 0 and 19"),
-        ({"selection": []}, "numbers of rows"),
+        ({"selection": [20]}, "from 0 to 19"),
+        ({"selection": []}, "row indices"),
         ({"n_basis": 0}, "n_basis"),
         ({"kernel": "precomputed"}, "square"),
     ],
@@ -189,7 +189,7 @@ def test_features_of_another_map(rng, monkeypatch):
     nystrom = NystromMap(n_basis=5).fit(X)
     smaller, features = nystrom.without(nystrom.basis_indices_[:2]), nystrom.transform(X)
     for call in (smaller.restrict, smaller.coefficients):
-        with pytest.raises(ValueError, match="has 5 features"):
+        with pytest.raises(ValueError, match="must have a length of 5 along"):
             call(np.ones((4, 4)))
     np.testing.assert_array_equal(smaller.restrict(np.ones((3, 5), dtype=int)), smaller.restrict(np.ones((3, 5))))
     whole = smaller.restrict(features)

@@ -183,7 +183,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         check_is_fitted(self)
         weights = as_double(w)
         if weights.shape[:1] != (self.n_components_,):
-            raise ValueError(f"w must have {self.n_components_} rows, one per feature, got shape {weights.shape}.")
+            raise ValueError(
+                f"w must have a length of {self.n_components_} along the first axis, got shape {weights.shape}."
+            )
         return self.whitening_ @ (weights - self._removed @ (self._removed.T @ weights))
 
     def without(self, held_out: ArrayLike) -> Self:
@@ -239,7 +241,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         check_is_fitted(self)
         features = as_double(features)
         if features.shape[-1:] != (self.n_components_,):
-            raise ValueError(f"features must have {self.n_components_} columns, got shape {features.shape}.")
+            raise ValueError(
+                f"features must have a length of {self.n_components_} along the last axis, got shape {features.shape}."
+            )
         if features.ndim == 1:
             return features - self._removed @ (self._removed.T @ features)
         found = array_namespace(features).empty_like(features)
