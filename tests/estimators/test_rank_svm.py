@@ -450,5 +450,5 @@ def test_weights_that_float64_cannot_average_are_named(rng):
 
     X, y = data(rng, m=60)
     qid = np.repeat([0, 1, 2], 20)
-    with pytest.raises(ValueError, match=r"weights of some query.*query 1"):
+    with pytest.raises(ValueError, match=r"weights of some queries.*query 1"):
         RankSVMCV(3, cv=2).fit(X, y, qid=qid, sample_weight=np.where(qid == 1, 1e-160, 1.0))
