@@ -85,7 +85,7 @@ def test_an_offset_of_the_scores_moves_the_thresholds_only(rng):
 
 
 def test_one_class_is_an_error():
-    with pytest.raises(NoComparablePairsError, match=r"one class only \(n_samples = 3\)"):
+    with pytest.raises(NoComparablePairsError, match=r"only one class \(n_samples = 3\)"):
         OrdinalHinge(np.zeros(3, dtype=int))
 
 
