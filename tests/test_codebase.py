@@ -61,19 +61,18 @@ NOT_REVISED = (
     "datasets",
     "estimators",
     "features/_sentence_graphs.py",
-    "losses/_squares.py",
     "metrics/_passing.py",
     "model_selection",
-    "pairs/_laplacian.py",
     "solvers",
 )
 # First words of the summaries of functions. Add a verb if it is missing.
 VERB = re.compile(
-    r"(Add|Apply|Assign|Build|Call|Check|Choose|Combine|Compare|Compute|Convert|Copy|Correct|Count|Create|"
-    r"Cut|Decode|Describe|Divide|Draw|Encode|Estimate|Evaluate|Expand|Extend|Extract|Fail|Find|Fit|Format|"
-    r"Import|Invert|Load|Make|Map|Multiply|Open|Pad|Parse|Plot|Predict|Print|Raise|Read|Remove|Replace|"
-    r"Resolve|Return|Run|Sample|Save|Scale|Select|Set|Show|Solve|Sort|Split|Sum|Suppress|Test|Train|"
-    r"Transform|Update|Validate|Warn|Write|Yield)\b"
+    r"(Add|Append|Apply|Assign|Bound|Build|Call|Check|Choose|Combine|Compare|Compute|Convert|Copy|Correct|"
+    r"Count|Create|Cut|Decode|Decompose|Describe|Divide|Draw|Encode|Estimate|Evaluate|Expand|Extend|"
+    r"Extract|Fail|Find|Fit|Format|Import|Invert|Learn|Load|Make|Map|Multiply|Open|Pad|Parse|Plot|Predict|"
+    r"Prepare|Print|Raise|Rank|Read|Reflect|Release|Remove|Replace|Represent|Resolve|Return|Run|Sample|"
+    r"Save|Scale|Score|Select|Set|Show|Solve|Sort|Split|Stack|Sum|Suppress|Test|Train|Transform|Update|"
+    r"Validate|Warn|Write|Yield)\b"
 )
 RIDDLE = re.compile(r"(What|How|Where|Who)\b")
 # Each with the words to use instead.
