@@ -2,8 +2,8 @@
 A first ranking
 ===============
 Rank patients by the progression of their diabetes: train a RankSVM on part of scikit-learn's
-diabetes data, look at its certificate, and compare the order it gives to the others with that
-of a pointwise baseline, ridge regression.
+diabetes data, inspect its certificate, and compare its ranking of the test set with that of a
+pointwise baseline, ridge regression.
 """
 
 # %%
@@ -26,20 +26,20 @@ ranker = make_pipeline(StandardScaler(), RankSVM(alpha=1e-2, verbose=1)).fit(X_t
 baseline = make_pipeline(StandardScaler(), Ridge()).fit(X_train, y_train)
 
 # %%
-# Every fit comes with a proof of its accuracy: no coefficients have an objective that is
+# Every fit has a certificate of its accuracy: no coefficients have an objective that is
 # smaller by more than the gap.
 model = ranker[-1]
 print(f"\ntrained on {len(y_train)} patients, {model.n_pairs_:,} pairs, in {model.n_iter_} iterations")
 print(f"certificate: objective {model.objective_:.6f}, at most {model.gap_:.1e} above the optimum")
 
 # %%
-# The share of pairs of new patients that are ordered correctly; 0.5 would be guessing.
-print(f"concordance on {len(y_test)} other patients:")
+# The share of correctly ordered pairs of test patients; random scores have an expected value of 0.5.
+print(f"concordance on {len(y_test)} test patients:")
 print(f"  RankSVM          {ranker.score(X_test, y_test):.4f}")
 print(f"  ridge regression {concordance_index(y_test, baseline.predict(X_test)):.4f}")
 
 # %%
-# The two bounds close in on the optimum.
+# The upper and lower bounds converge to the optimum.
 if not mpl.is_interactive():
     mpl.use("Agg")
 from kernelrank.plots import ConvergenceDisplay  # noqa: E402

@@ -1,14 +1,14 @@
 """
 Random features for large kernels
 =================================
-A Gaussian kernel of many rows is a large matrix. Random Fourier features, scikit-learn's
-RBFSampler, approximate it by as many columns as one likes; a linear RankSVM of them is nearly the
-kernel method. Queries pass through the pipeline by scikit-learn's metadata routing.
+The Gaussian kernel matrix of many rows is large. Random Fourier features, computed by scikit-learn's
+RBFSampler, approximate it with any number of columns; a linear RankSVM of these features approximates
+the kernel method. Queries pass through the pipeline by scikit-learn's metadata routing.
 """
 
 # %%
 # In each of 60 queries the row farthest from the centre is the best, which no linear function of
-# the features can tell. Queries have levels of their own, so that only rows of the same can be compared.
+# the features can express. The queries have different levels, so that only rows of the same query are comparable.
 from pathlib import Path
 
 import matplotlib as mpl
@@ -29,9 +29,9 @@ train, test = qid < 30, qid >= 30
 
 
 # %%
-# The pipeline takes ``qid`` as RankSVM does.
+# The pipeline takes ``qid`` in the same way as RankSVM.
 def concordance(*steps):
-    """Train on the first half of the queries, and score the other."""
+    """Train on the first half of the queries, and return the score on the other half."""
     model = make_pipeline(*steps, RankSVM(alpha=1e-3)).fit(X[train], y[train], qid=qid[train])
     return model.score(X[test], y[test], qid=qid[test])
 
@@ -39,12 +39,12 @@ def concordance(*steps):
 sizes = [5, 20, 100, 300]
 random = [concordance(RBFSampler(gamma=0.1, n_components=n, random_state=0)) for n in sizes]
 nystrom = [concordance(NystromMap(Gaussian(0.1), n_basis=n)) for n in sizes]
-print(f"concordance on 30 other queries, linear: {concordance():.3f}")
+print(f"concordance on 30 held-out queries, linear: {concordance():.3f}")
 for n, *found in zip(sizes, random, nystrom, strict=True):
     print(f"  {n} random features {found[0]:.3f}, {n} basis rows {found[1]:.3f}")
 
 # %%
-# Basis rows follow the data; random features know only the kernel, and take more.
+# Basis rows adapt to the data, while random features depend only on the kernel, so more of them are needed.
 if not mpl.is_interactive():
     mpl.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -52,7 +52,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 figure, axes = plt.subplots(layout="constrained")
 axes.plot(sizes, random, "o-", label="random features")
 axes.plot(sizes, nystrom, "s-", label="basis rows (Nyström)")
-axes.set(xscale="log", xlabel="features", ylabel="concordance on other queries")
+axes.set(xscale="log", xlabel="features", ylabel="concordance on held-out queries")
 axes.legend()
 path = Path("build/random-features.png")
 path.parent.mkdir(exist_ok=True)

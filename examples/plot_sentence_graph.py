@@ -1,13 +1,14 @@
 """
 A sentence as a graph
 =====================
-Do two proteins of a sentence interact? The all-paths graph kernel sees a sentence as a graph of two parts: its
-syntax, and the order of its words. The names of the proteins are hidden, so that what is learned holds for others.
+Do two proteins of a sentence interact? The all-paths graph kernel represents a sentence as a graph with two parts:
+its syntax, and the order of its words. The names of the proteins are replaced, so that a model generalises to other
+proteins.
 """
 
 # %%
-# A sentence with its parts of speech, and its dependencies as (governor, dependent, type), made by hand. Any parser
-# that gives these will do.
+# A sentence with its parts of speech, and its dependencies as (governor, dependent, type), annotated by hand. Any
+# parser with this output can be used.
 from pathlib import Path
 
 import matplotlib as mpl
@@ -23,16 +24,16 @@ dependencies = [
 ]
 
 # %%
-# The candidates are the first two proteins, tokens 0 and 3; the third, token 6, is another entity. What lies on the
-# shortest path between the candidates is tagged IP and has heavy edges.
+# The candidates are the first two proteins, tokens 0 and 3; the third, token 6, is another entity. Vertices on
+# the shortest path between the candidates are tagged IP and have edges with large weights.
 graph = sentence_graph(tokens, dependencies, first=[0], second=[3], others=[6])
 print(f"{len(graph.labels)} vertices, {len(graph.edges)} edges")
 for labels in graph.labels[: len(tokens)]:
     print("  ", *labels)
 
 # %%
-# Words stand in the order of the sentence, and a dependency above the words that it joins. Below is the second part:
-# the same words, before (B), in the middle of (M) and after (A) the pair.
+# The words are drawn in the order of the sentence, and each dependency above the words that it connects. Below is the
+# second part: the same words, before (B), in the middle of (M) and after (A) the pair.
 if not mpl.is_interactive():
     mpl.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-# Threads of BLAS wait for each other by spinning. Beside other work, small decompositions then take ten times as long.
+# BLAS threads wait by spinning. On a busy machine, small decompositions then take ten times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # `make sanitize` tests another build of the compiled module.
@@ -18,8 +18,8 @@ if "KERNELRANK_CORE" in os.environ:
 import numpy as np
 from hypothesis import HealthCheck, settings
 
-# The same cases every time: what lands must not depend on luck. The thorough profile looks for new ones.
-# A machine that others use as well may be slow: that is no failure.
+# The same cases in every run, so that the result is reproducible. The thorough profile generates new ones.
+# Deadlines are disabled, because a shared machine may be slow.
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fast", max_examples=100, derandomize=True, **patient)
 settings.register_profile("thorough", max_examples=20_000, **patient)
@@ -29,7 +29,7 @@ settings.load_profile(PROFILE)
 
 @pytest.fixture(params=range(2 if PROFILE == "fast" else 3))
 def rng(request):
-    """Every seed passes, not one."""
+    """Return a generator for each of several seeds."""
     return np.random.default_rng(request.param)
 
 
@@ -50,7 +50,7 @@ def load(root, monkeypatch):
 
 @pytest.fixture(scope="session")
 def run(root):
-    """Run one of their modules, where no data are, and return what it prints."""
+    """Run a module of benchmarks or experiments without data, and return its output."""
 
     def run(module, *arguments, **variables):
         environment = {name: value for name, value in os.environ.items() if name != "KERNELRANK_DATA"} | variables

@@ -1,10 +1,10 @@
-"""What the library computes, straight from the definitions: every pair is looked at, O(m^2)."""
+"""Reference implementations straight from the definitions, by loops over all pairs, O(m^2)."""
 
 import numpy as np
 
 
 def comparable_pairs(y, qid, weights):
-    """Matrix of w[i] * w[j] where y[i] < y[j] in the same query, else 0; integers without weights."""
+    """Return the matrix of w[i] * w[j] where y[i] < y[j] in the same query, else 0; integers without weights."""
     y = np.asarray(y, dtype=float)
     query = query_numbers(qid, len(y))
     comparable = (y[:, None] < y[None, :]) & (query[:, None] == query[None, :])
@@ -14,39 +14,39 @@ def comparable_pairs(y, qid, weights):
 
 
 def query_numbers(qid, n_rows):
-    """Number the queries 0, 1, ... in order of appearance."""
+    """Assign codes 0, 1, ... to the queries in the order of their first rows."""
     numbers = {}
     return np.array([numbers.setdefault(each, len(numbers)) for each in ([0] * n_rows if qid is None else qid)], int)
 
 
 def _differences(scores):
-    """Matrix of p[i] - p[j]."""
+    """Return the matrix of p[i] - p[j]."""
     p = np.asarray(scores, dtype=float)
     return p[:, None] - p[None, :]
 
 
 def violated_pairs(y, scores, qid=None, weights=None, margin=1.0):
-    """Matrix of w[i] * w[j] where y[i] < y[j] and the scores violate that, else 0."""
+    """Return the matrix of w[i] * w[j] where y[i] < y[j] and the scores violate that, else 0."""
     p = np.asarray(scores, dtype=float)
-    with np.errstate(over="ignore"):  # whatever is below infinity is violated
+    with np.errstate(over="ignore"):  # all finite scores violate an infinite bound
         reach = p[:, None] + margin
     return np.where(p[None, :] < reach, comparable_pairs(y, qid, weights), 0)
 
 
 def count_violations(y, scores, qid=None, weights=None, margin=1.0):
-    """Return (c, d): violated pairs in which a row is the lower one, and the higher one."""
+    """Return (c, d): the violated pairs in which a row is the lower one, and the higher one."""
     violated = violated_pairs(y, scores, qid, weights, margin)
     return violated.sum(axis=1), violated.sum(axis=0)
 
 
 def laplacian(pairs):
-    """Matrix L of a weighted graph: v . L v is the sum of pairs[i, j] * (v[i] - v[j])^2."""
+    """Return the Laplacian L of a weighted graph: v . L v is the sum of pairs[i, j] * (v[i] - v[j])^2."""
     edges = pairs + pairs.T
     return np.diag(edges.sum(axis=1)) - edges
 
 
 def count_violations_of_levels(y, scores, margin=1.0):
-    """Count the same by binary search: for a few distinct utilities and many rows, one query."""
+    """Count the same by binary search, for one query with few distinct utilities and many rows."""
     y, p = np.asarray(y), np.asarray(scores, dtype=float)
     c, d = np.zeros(len(p), np.int64), np.zeros(len(p), np.int64)
     rows_of = [np.flatnonzero(y == level) for level in np.unique(y)]
@@ -58,7 +58,7 @@ def count_violations_of_levels(y, scores, margin=1.0):
 
 
 def shares(y, qid=None, weights=None, query_weighting="query"):
-    """Matrix of what each pair counts in the average, by "pair", or by "query" over the queries that have a pair."""
+    """Return the weight of each pair in the average, with equal weight per "pair" or per "query" that has a pair."""
     pairs = comparable_pairs(y, qid, weights).astype(float)
     if query_weighting == "pair":
         return pairs / pairs.sum()
@@ -87,7 +87,7 @@ def pairwise_squared_hinge(y, scores, qid=None, weights=None, query_weighting="q
 
 
 def squared_hinge_gradient(y, scores, qid=None, weights=None, query_weighting="query"):
-    """Return the derivative of `pairwise_squared_hinge` by the scores, pair by pair: up for i, down for j."""
+    """Return the derivative of `pairwise_squared_hinge` with respect to the scores, by a loop over pairs."""
     slopes = 2 * np.maximum(0.0, 1.0 + _differences(scores)) * shares(y, qid, weights, query_weighting)
     return slopes.sum(axis=1) - slopes.sum(axis=0)
 

@@ -1,4 +1,4 @@
-"""Ordered classes, straight from the definitions: every threshold is tried."""
+"""Ordered classes, straight from the definitions, by enumeration of thresholds."""
 
 from itertools import combinations_with_replacement
 
@@ -16,7 +16,7 @@ def ordinal_hinge(classes, scores, thresholds, weights=None):
 
 
 def best_ordinal_hinge(classes, scores, weights=None):
-    """Return its minimum over thresholds; it is piecewise linear in each, so a score plus or minus 1 is best."""
+    """Return its minimum over thresholds; it is piecewise linear in each, with kinks at a score plus or minus 1."""
     candidates = np.unique(np.concatenate((scores - 1, scores + 1)))
     values = []
     for k in range(classes.max()):
@@ -26,10 +26,10 @@ def best_ordinal_hinge(classes, scores, weights=None):
 
 
 def fewest_errors(classes, scores, weights=None):
-    """Return the least weight of rows that thresholds, in order, put into a wrong class."""
+    """Return the least weight of misclassified rows over all ordered thresholds."""
     weights = np.ones(len(classes)) if weights is None else weights
     distinct = np.unique(scores)
-    candidates = np.concatenate(([-np.inf], distinct))  # a score on a threshold is below it
+    candidates = np.concatenate(([-np.inf], distinct))  # a score equal to a threshold is below it
     return min(
         weights[np.searchsorted(thresholds, scores, side="left") != classes].sum()
         for thresholds in combinations_with_replacement(candidates, classes.max())

@@ -1,11 +1,11 @@
-"""Rankings to be counted: full of ties, of differences of exactly 1, and of numbers that round badly."""
+"""Strategies for rankings with many ties, differences of exactly 1, and numbers that round badly."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
-METHODS = ("tree", "levels", "pairs", "rbtree", "auto")  # of counting
+METHODS = ("tree", "levels", "pairs", "rbtree", "auto")  # counting methods
 
 
 class Case(NamedTuple):
@@ -16,7 +16,7 @@ class Case(NamedTuple):
 
 EXTREMES = (0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 1.7e308, -1.7e308, 1e-300, -1e-300, 2.5e-308, 5e-324, -5e-324)
 
-# One number, by kind.
+# Single numbers, by kind.
 NUMBERS = {
     "integers": st.integers(-3, 3).map(float),
     "hundredths": st.integers(-250, 250).map(lambda k: k / 100),
@@ -27,7 +27,7 @@ NUMBERS = {
     "floats": st.floats(allow_nan=False, allow_infinity=False),
 }
 
-# The same kinds, many at once.
+# Arrays of the same kinds.
 _ARRAYS = {
     "integers": lambda rng, m: rng.integers(-3, 4, m).astype(float),
     "hundredths": lambda rng, m: rng.integers(-250, 251, m) / 100,
@@ -40,7 +40,7 @@ _ARRAYS = {
     "distinct, dense": lambda rng, m: rng.permutation(m) / 16,
 }
 
-# Names for query numbers; the last mixes what cannot be sorted.
+# Forms of query ids; the last mixes types that cannot be sorted.
 QUERY_NAMES = {
     "none": None,
     "numbers": lambda k: k,
@@ -57,7 +57,7 @@ def name_queries(numbers, kind):
 
 @st.composite
 def rows(draw, max_rows=30):
-    """A case drawn row by row, which shrinks well."""
+    """Return a case drawn row by row, which shrinks well."""
     numbers = st.sampled_from(sorted(NUMBERS))
     y, scores, kind = draw(numbers), draw(numbers), draw(st.sampled_from(sorted(QUERY_NAMES)))
     row = st.tuples(NUMBERS[y], NUMBERS[scores], st.integers(0, 0 if kind == "none" else 4))
@@ -75,13 +75,13 @@ _CHOICES = (sorted(_ARRAYS), sorted(_ARRAYS), sorted(QUERY_NAMES), (1, 2, 5, 30)
 
 @st.composite
 def tables(draw, sizes):
-    """A case drawn as a whole from a seed, which is fast and may be large."""
+    """Return a case drawn as a whole from a seed, which is fast and may be large."""
     m, choices = draw(sizes), [draw(st.sampled_from(choice)) for choice in _CHOICES]
     return _table(np.random.default_rng(draw(seeds)), m, *choices)
 
 
 def random_tables(seed, n_cases):
-    """Many cases from one seed, which is faster still."""
+    """Return many cases from one seed, which is faster still."""
     rng = np.random.default_rng(seed)
     for _ in range(n_cases):
         choices = [choice[rng.integers(len(choice))] for choice in _CHOICES]
@@ -94,7 +94,7 @@ cases = st.one_of(rows(), tables(st.integers(1, 120)), tables(st.sampled_from((6
 
 
 def _moderate(case):
-    """The same with scores within 50 of their median, so that squares of differences keep their digits."""
+    """Return a case with scores within 50 of their median, so that squared differences keep their precision."""
     near = np.median(np.clip(case.scores, -1e9, 1e9))
     return case._replace(scores=np.clip(case.scores, near - 50, near + 50))
 
@@ -104,7 +104,7 @@ large_cases = tables(st.sampled_from((2047, 2048, 2049)))
 
 
 def weights(m, seed):
-    """Row weights: some of them zero, some equal, magnitudes apart; never all zero."""
+    """Return row weights of different magnitudes; some are zero, some equal, never all zero."""
     rng = np.random.default_rng(seed)
     drawn = rng.choice([0.0, 1.0, 1.0, 2.0, 0.1, 1e-6, 1e6, np.nan], m)
     drawn = np.where(np.isnan(drawn), rng.uniform(0, 3, m), drawn)

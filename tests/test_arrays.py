@@ -1,4 +1,4 @@
-"""Dense algebra that is written here, against definitions."""
+"""Dense linear algebra of this package, against definitions."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_cholesky_with_pivots(rng, n, rank):
     np.testing.assert_allclose(R.T @ R, matrix[np.ix_(order, order)], atol=1e-10)
     np.testing.assert_array_equal(R, np.triu(R))
     pivots = np.diagonal(R)
-    assert (np.diff(pivots) <= 1e-12).all()  # the row with the most of its own comes first
+    assert (np.diff(pivots) <= 1e-12).all()  # pivots are the largest residuals
     np.testing.assert_array_equal(matrix, B @ B.T)
 
 

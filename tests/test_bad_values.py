@@ -1,4 +1,4 @@
-"""Every public callable with bad values: each is an error that names the parameter."""
+"""Every public callable raises an error that names the parameter for each bad value."""
 
 import importlib
 import inspect
@@ -66,7 +66,7 @@ NOT_POSITIVE = [*NOT_A_NUMBER, None, 0, -1, np.inf, -np.inf]
 
 BAD = {
     "positive": NOT_POSITIVE,
-    "not negative": [*NOT_A_NUMBER, None, -1, np.inf],
+    "non-negative": [*NOT_A_NUMBER, None, -1, np.inf],
     "share": [*NOT_A_NUMBER, None, -0.1, 1.1, np.inf],
     "probability": [*NOT_A_NUMBER, None, 0, 1, np.inf],
     "probability or None": [*NOT_A_NUMBER, 0, 1, np.inf],
@@ -74,7 +74,7 @@ BAD = {
     "ties of positions": [*NOT_A_NUMBER, None, 0.3, -1],
     "count": [*NOT_WHOLE, None, 0, -1],
     "count or None": [*NOT_WHOLE, 0, -1],
-    "length or None": [*NO_NUMBERS, np.nan, 0.5, np.inf, 0, -1, -(10**400)],  # a walk is never longer than memory
+    "length or None": [*NO_NUMBERS, np.nan, 0.5, np.inf, 0, -1, -(10**400)],  # no limit above the memory
     "count or zero": [*NOT_WHOLE, None, -1],
     "columns or None": [*NOT_WHOLE, -1],
     "positive or None": [each for each in NOT_POSITIVE if each is not None],
@@ -170,7 +170,7 @@ KIND_OF = {
     "alphas": "alphas",
     "beta": "positive",
     "classes": "labels",
-    "coef0": "not negative",
+    "coef0": "non-negative",
     "combine": "choice",
     "confidence": "probability",
     "cost": "choice",
@@ -232,7 +232,7 @@ KIND_OF = {
 
 
 class Call:
-    """A callable, arguments that are good, and kinds of parameters that differ from `KIND_OF`; None for no check."""
+    """Callable with valid arguments, and kinds of parameters that differ from `KIND_OF`; None disables a check."""
 
     def __init__(self, function, good, parameters=None, /, **kinds):
         self.function, self.good, self.kinds = function, good, kinds
@@ -248,7 +248,7 @@ class Call:
 
 
 def of_estimator(estimator, method="fit", good=None, /, *, fit=None, **kinds):
-    """Make a call of a method. Constructor parameters are parameters as well, unless it is called after a fit."""
+    """Make a case of a method, which includes the constructor parameters unless it is called after a fit."""
     of_constructor, of_method = (
         [name for name in inspect.signature(each).parameters if name != "self"]
         for each in (type(estimator), getattr(type(estimator), method))
@@ -265,7 +265,7 @@ def of_estimator(estimator, method="fit", good=None, /, *, fit=None, **kinds):
 
 
 def of_kernel(kernel, good=None, /, **kinds):
-    """Make a call of a kernel with rows, whose constructor parameters are parameters as well."""
+    """Make a case of a kernel called with rows, which includes its constructor parameters."""
     names = list(inspect.signature(type(kernel)).parameters) if type(kernel).__init__ is not object.__init__ else []
 
     def call(X, **arguments):
@@ -286,7 +286,7 @@ SAMPLE = {"estimator": kr.RankRLS(), "X": X, "verbose": 0}
 SENTENCE = {"tokens": [("A", "N"), ("b", "V"), ("C", "N")], "dependencies": [(1, 0, "s"), (1, 2, "o")]}
 TOKENS = {"tokens": None, "dependencies": None, "first": None, "second": None, "others": None}
 TOKENS |= {"position_tags": None, "entity_labels": None, "path_tag": "text"}
-TOKENS |= dict.fromkeys(("path_weight", "other_weight", "linear_weight"), "not negative")
+TOKENS |= dict.fromkeys(("path_weight", "other_weight", "linear_weight"), "non-negative")
 
 
 def make_calls(folder):
@@ -468,10 +468,10 @@ def make_calls(folder):
     }
 
 
-# partial_fit is not there at all for these.
+# partial_fit does not exist for these.
 NO_PARTS = {"n_basis": None, "kernel": None, "solver": None}
 BAD |= {
-    # Of two vectors of different lengths, nobody knows which one is wrong.
+    # Of two vectors of different lengths, either one may be wrong.
     "truth": [None, *(each for each in BAD["vector"][1:] if np.shape(each) != (M + 1,))],
     "pairs or None": BAD["pairs"][1:],
     "labels of rows": [None, 5, masked(Y), np.zeros((M, 2)), np.full(M, np.nan), dates(Y)],
@@ -480,7 +480,7 @@ BAD |= {
     "comments": [5, [5] * M, ["x"], ["a\nb"] * M, set("x")],
     "estimators": [None, 5, [], [kr.RankRLS()], kr.RankRLS(), [kr.RankRLS(), 5], [kr.RankRLS(), kr.RLS]],
 }
-# What the calls return, what checks nothing (a base class, a registry) or takes a folder of data.
+# Results, callables that check nothing (a base class, a registry), and callables that take a folder of data.
 NOT_CALLED = {
     *(
         "AUCInterval",
@@ -495,7 +495,7 @@ NOT_CALLED = {
     *("Dependency", "Entity", "PPICorpus", "Sentence", "Token"),
     *("TournamentROC", "SvmlightData", "Table", "Violations", "ViolatedPairs", "Kernel", "Pairs", "QueryPipeline"),
 }
-# Parts to compose methods of, which take what has been checked.
+# Components of methods, which take validated values.
 PARTS = {
     *(
         "DenseLaplacian",
@@ -543,7 +543,7 @@ def test_every_public_callable_is_in_the_table():
 @pytest.mark.parametrize("name", NAMES)
 def test_bad_values_are_errors_that_name_the_parameter(calls, name):
     call = calls[name]
-    call()  # the other arguments are good
+    call()  # the other arguments are valid
     failures = []
     for parameter in call.parameters:
         kind = call.kind(parameter)
@@ -553,7 +553,7 @@ def test_bad_values_are_errors_that_name_the_parameter(calls, name):
 
 
 def complain(call, parameter, value):
-    """Return what is wrong with the answer to a bad value, if anything is."""
+    """Return the fault of the response to a bad value, None if there is none."""
     try:
         shown = " ".join(f"{parameter} = {value!r}".split())[:90]
     except (RuntimeError, ValueError):

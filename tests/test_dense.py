@@ -1,4 +1,4 @@
-"""Products of dense matrices: right, and the same bits whatever is around a row."""
+"""Products of dense matrices: correct, and equal in all bits wherever a row is."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from kernelrank._arrays import canonical
 from kernelrank._core import multiply_columns, multiply_matrices, multiply_rows
 from kernelrank._dense import dot, multiply, multiply_transposed, norm
 
-# Around whole lanes, segments of 512 and blocks of 4096.
+# Sizes around whole lanes, segments of 512 and blocks of 4096.
 SHAPES = [(1, 1), (3, 5), (7, 37), (16, 16), (130, 9), (5000, 3), (4097, 13), (5, 9000), (600, 515), (2, 0), (0, 2)]
 
 
 def layouts(X):
-    """Return the same numbers in other orders of storage."""
+    """Return the same numbers in other storage orders."""
     m, n = X.shape
     wide, unaligned = np.zeros((2 * m, 3 * n)), np.zeros(X.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(m, n)
     wide[::2, ::3], unaligned[:] = X, X
@@ -33,7 +33,7 @@ def layouts(X):
 def test_products_are_right_and_do_not_depend_on_storage_or_threads(rng, shape):
     X, w, g = rng.normal(size=shape), rng.normal(size=shape[1]), rng.normal(size=shape[0])
     forward, backward = multiply(X, w), multiply_transposed(X, g)
-    # Bounds of n eps times the sum of absolute terms, with room.
+    # Bounds of n eps times the sum of absolute terms, with a margin.
     np.testing.assert_allclose(forward, X @ w, rtol=0, atol=1e-14 * max(1, shape[1]))
     np.testing.assert_allclose(backward, g @ X, rtol=0, atol=1e-14 * max(1, shape[0]))
     np.testing.assert_allclose(multiply_transposed(X, g, squared=True), g @ X**2, rtol=0, atol=1e-13 * max(1, shape[0]))
@@ -104,13 +104,13 @@ def test_vectors(rng):
 
 def test_what_does_not_fit_is_an_error():
     X = np.zeros((3, 2))
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="must match the shape"):
         multiply(X, np.zeros(3))
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="must match"):
         multiply(X, np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="different lengths"):
+    with pytest.raises(ValueError, match="the same length"):
         dot(np.zeros(2), np.zeros(3))
-    with pytest.raises(ValueError, match="origins must be rows"):
+    with pytest.raises(ValueError, match="origins must be row indices"):
         multiply_rows(X, np.zeros(2), np.zeros(3), 1, np.zeros(2), np.array([0, 3, 0], np.int32), np.ones(2, np.uint8))
     with pytest.raises(TypeError):
         multiply_matrices(X.astype(np.int64), np.zeros((2, 1)), np.zeros((3, 1)), 1)

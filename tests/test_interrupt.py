@@ -1,4 +1,4 @@
-"""Ctrl-C returns within a second, and the library works on afterwards."""
+"""Ctrl-C returns within a second, and the library remains usable."""
 
 import signal
 import subprocess
@@ -44,7 +44,7 @@ def seconds_to_return(script, delay=1.0):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_quadratic_count_is_cut_short(n_jobs, weighted):
-    """One call that would take minutes: only the flag inside the core can end it."""
+    """A single call takes minutes: only the flag in the core can end it."""
     script = f"""
     y = rng.normal(size=600_000)
     pairs = UtilityPairs(y, n_jobs={n_jobs}, sample_weight={"np.ones(600_000)" if weighted else None})
@@ -55,7 +55,7 @@ def test_a_quadratic_count_is_cut_short(n_jobs, weighted):
 
 
 def test_a_million_levels_are_cut_short():
-    """An insertion adds to all levels above: a few thousand rows take a second."""
+    """An insertion adds to all levels above, so that a few thousand rows take a second."""
     script = """
     y = rng.permutation(1_000_000)
     pairs = UtilityPairs(y)
@@ -67,7 +67,7 @@ def test_a_million_levels_are_cut_short():
 
 @pytest.mark.parametrize("clusters", [1, 2])
 def test_a_red_black_tree_is_cut_short(clusters):
-    """A row takes microseconds. With two clusters, half of them enter the window at one step."""
+    """A row takes microseconds. With two clusters, half of the rows enter the window in one step."""
     script = f"""
     y = rng.normal(size=2_000_000)
     scores = rng.random(2_000_000) + 10.0 * rng.integers({clusters}, size=2_000_000)
@@ -137,7 +137,7 @@ DENSE = {
 
 @pytest.mark.parametrize("work", DENSE.values(), ids=DENSE)
 def test_dense_algebra_is_cut_short(work):
-    """LAPACK takes seconds, in one call."""
+    """A single call of LAPACK takes seconds."""
     script = f"""
     from kernelrank import RLS, NystromMap, RankRLS
     X, y = rng.normal(size=(2500, 5)), rng.normal(size=2500)

@@ -1,4 +1,4 @@
-"""Long calls that Ctrl-C need not wait for: they return, raise and warn as if they were made at once."""
+"""Interruptible calls return, raise and warn like direct calls."""
 
 import signal
 import threading

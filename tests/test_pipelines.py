@@ -1,4 +1,4 @@
-"""Pipelines that take queries past their transformers."""
+"""Pipelines that pass queries to the last step, but not to the transformers."""
 
 import pickle
 
@@ -26,7 +26,7 @@ RANKERS = [RankSVM(), RankSVMCV(alphas=3, cv=3), RankRLS(), RankRLSCV(alphas=3)]
 
 @pytest.fixture
 def letor(rng):
-    """Rows of 12 queries whose levels are far apart: without queries nothing can be learnt from them."""
+    """Return rows of 12 queries whose levels are far apart, so that nothing can be learnt without the queries."""
     qid = np.repeat(np.arange(12), 15)
     X = 3.0 + 10.0 * rng.normal(size=(180, 3))
     y = X @ [0.2, -0.1, 0.05] + 0.3 * rng.normal(size=180) + 100.0 * rng.permutation(12)[qid]
@@ -39,7 +39,7 @@ def frame(X, qid, kind=pd.DataFrame):
 
 
 def by_hand(ranker, X, y, qid):
-    """Scale, fit and score without any pipeline."""
+    """Scale, fit and score without a pipeline."""
     scaled = StandardScaler().fit_transform(X)
     model = clone(ranker).fit(scaled, y, qid=qid)
     return model.predict(scaled), model.score(scaled, y, qid=qid), model.rank(scaled, qid)
@@ -108,7 +108,8 @@ def test_without_routing_a_search_that_drops_the_argument_is_told(letor):
     pipeline = make_query_pipeline(StandardScaler(), RankSVM())
     search = GridSearchCV(pipeline, {"ranksvm__alpha": [1e-3]}, cv=GroupKFold(3), error_score="raise")
     with pytest.raises(
-        ValueError, match=r"score of a query pipeline needs queries.*routing only, but always the column"
+        ValueError,
+        match=r"score of a query pipeline requires queries.*only with metadata routing, but always pass the column",
     ):
         search.fit(X, y, qid=qid, groups=qid)
 
@@ -134,7 +135,7 @@ def test_columns_of_text_and_missing_values(letor, kind):
         (SimpleImputer(), ["size"]),
         remainder="passthrough",
     ).set_output(transform="pandas" if kind is pd.DataFrame else "polars")
-    pipeline = make_query_pipeline(transformer, RankSVM()).fit(table, y)  # no warning: no query id passed through
+    pipeline = make_query_pipeline(transformer, RankSVM()).fit(table, y)  # no warning, as no query id is a feature
     assert pipeline[-1].n_features_in_ == 3
     assert pipeline.score(table, y) > 0.7
 
@@ -143,7 +144,7 @@ def test_other_steps_that_take_queries_get_them(letor):
     X, y, qid = letor
     nystrom = NystromMap(n_basis=12, selection="per-query")
     pipeline = make_query_pipeline(StandardScaler(), nystrom, RankSVM()).fit(frame(X, qid), y)
-    assert len(set(qid[pipeline[1].basis_indices_])) == 12  # one row of each
+    assert len(set(qid[pipeline[1].basis_indices_])) == 12  # one row per query
     features = make_query_pipeline(StandardScaler(), nystrom).fit_transform(frame(X, qid), y)
     np.testing.assert_array_equal(features, pipeline[:-1].transform(frame(X, qid)))
 
@@ -176,22 +177,22 @@ def test_scores_without_queries_are_left_alone(letor):
 def test_errors_say_what_to_do(letor):
     X, y, qid = letor
     pipeline = make_query_pipeline(StandardScaler(), RankSVM())
-    with pytest.raises(ValueError, match=r'fit of a query pipeline needs queries.*no column named "qid".*rename'):
+    with pytest.raises(ValueError, match=r'fit of a query pipeline requires queries.*no column named "qid".*rename'):
         pipeline.fit(frame(X, qid).rename(columns={"qid": "query_id"}), y)
     with pytest.raises(ValueError, match="qid was given twice"):
         pipeline.fit(frame(X, qid), y, qid=qid)
-    with pytest.raises(TypeError, match="must be a ranker, whose fit has a parameter qid, but 'ridge' is Ridge"):
+    with pytest.raises(TypeError, match="must be a ranker whose fit has a parameter qid, but 'ridge' is Ridge"):
         make_query_pipeline(StandardScaler(), Ridge()).fit(frame(X, qid), y)
-    with pytest.raises(TypeError, match="A search goes around the pipeline, not into it"):
+    with pytest.raises(TypeError, match="Use a search around the pipeline, not inside it"):
         make_query_pipeline(StandardScaler(), GridSearchCV(RankSVM(), {"alpha": [1.0]})).fit(frame(X, qid), y)
     nested = make_query_pipeline(StandardScaler(), make_query_pipeline(NystromMap(n_basis=9), RankSVM()))
     assert nested.fit(frame(X, qid), y).score(frame(X, qid), y) > 0.6
-    with pytest.raises(TypeError, match="nested pipeline is made by make_query_pipeline"):
+    with pytest.raises(TypeError, match="make nested pipelines with make_query_pipeline"):
         make_query_pipeline(StandardScaler(), make_pipeline(RankSVM())).fit(frame(X, qid), y)
 
 
 class OneQuery(QueryPipeline):
-    """A query pipeline for scikit-learn's checks, which know of no queries: all rows are of one."""
+    """Query pipeline for scikit-learn's checks, which pass no queries: all rows are one query."""
 
     def fit(self, X, y=None, *, qid=None, **params):
         return super().fit(X, y, qid=[0] * np.shape(X)[0] if np.ndim(X) else 0, **params)
@@ -200,7 +201,7 @@ class OneQuery(QueryPipeline):
         return super().score(X, y, sample_weight, qid=[0] * np.shape(X)[0], **params)
 
 
-# As of scikit-learn's own pipelines, which fit the steps that they are given.
+# As for scikit-learn's own pipelines, which fit the steps that they are given.
 FITS_ITS_STEPS = dict.fromkeys(
     ("check_dont_overwrite_parameters", "check_estimators_overwrite_params"), "steps are fitted in place"
 )

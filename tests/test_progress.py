@@ -1,4 +1,4 @@
-"""Bars and lines."""
+"""Progress bars and lines."""
 
 import io
 
@@ -38,7 +38,7 @@ def test_a_terminal_gets_a_bar_that_grows_and_goes_away():
     with FitProgress(stream=stream) as progress:
         progress(record(1.0, 0.0))
         progress(record(0.5, 0.49))
-        progress(record(0.6, 0.4))  # a gap may grow; a bar does not
+        progress(record(0.6, 0.4))  # a gap may increase; the bar does not decrease
         progress(record(0.5, 0.49999))
     bars = [line.count("#") for line in stream.getvalue().split("\r") if line.startswith("[")]
     assert bars == [0, 12, 12, 24]
@@ -89,7 +89,7 @@ def test_a_terminal_is_always_up_to_date(clock):
 @pytest.mark.parametrize(
     ("done", "total", "seconds", "expected"),
     [
-        (0, 5625, 3.0, "0 of 5,625 fits"),  # nothing is known yet
+        (0, 5625, 3.0, "0 of 5,625 fits"),  # no estimate yet
         (120, 5625, 4.0, "120 of 5,625 fits, about 3 min left"),
         (1200, 5625, 10.0, "1,200 of 5,625 fits, about 37 s left"),
         (1, 90, 1.0, "1 of 90 fits, about 89 s left"),
@@ -97,7 +97,7 @@ def test_a_terminal_is_always_up_to_date(clock):
         (1, 61, 60.0, "1 of 61 fits, about 60 min left"),
         (1, 101, 60.0, "1 of 101 fits, about 2 h left"),
         (1, 1_000_001, 36.0, "1 of 1,000,001 fits, about 10,000 h left"),
-        (99, 100, 60.0, "99 of 100 fits"),  # in less than a second
+        (99, 100, 60.0, "99 of 100 fits"),  # less than a second left
         (100, 100, 60.0, "100 of 100 fits"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The gate: masks, dates, text, missing values and names of query ids."""
+"""Validation: masks, dates, text, missing values and names of query ids."""
 
 import re
 import warnings
@@ -54,7 +54,9 @@ def test_a_mask_that_hides_nothing_is_no_mask():
     np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
-@pytest.mark.parametrize("rows", [masked(X, (3, 1)), list(masked(X, (3, 1)))], ids=["array", "list of rows"])
+@pytest.mark.parametrize(
+    "rows", [masked(X, (3, 1)), list(masked(X, (3, 1)))], ids=["array", "list of held-out row indices"]
+)
 def test_masked_features_are_refused(rows):
     with pytest.raises(ValueError, match="X contains a missing value: elements of a masked array are masked"):
         RankSVM().fit(rows, Y)
@@ -106,10 +108,12 @@ def test_text_is_refused_by_column(kind):
 @pytest.mark.parametrize("kind", FRAMES)
 def test_missing_values_are_refused_with_the_remedy(kind):
     table = frame(kind, size=np.where(np.arange(M) < 4, np.nan, 1.0))
-    with pytest.raises(ValueError, match=r"contains NaN: 4 of 30 rows .*in 'size'\. RankSVM takes none.*SimpleImputer"):
+    with pytest.raises(
+        ValueError, match=r"contains NaN: 4 of 30 rows .*in 'size'\. RankSVM does not support them.*SimpleImputer"
+    ):
         RankSVM().fit(table, Y)
     sparse = sp.csr_matrix(np.where(X > 1.5, np.nan, X))
-    with pytest.raises(ValueError, match=r"contains NaN.* in column \d.*RLS takes none.*SimpleImputer"):
+    with pytest.raises(ValueError, match=r"contains NaN.* in column \d.*RLS does not support them.*SimpleImputer"):
         RLS().fit(sparse, Y)
     with pytest.raises(ValueError, match="Input X contains infinity"):
         RankSVM().fit(np.where(X > 1.5, np.inf, X), Y)
@@ -125,7 +129,7 @@ def test_names_of_columns_that_are_no_text(names, shown):
 
 
 def test_columns_of_the_same_name_are_refused():
-    with pytest.raises(ValueError, match="X must have columns of different names"):
+    with pytest.raises(ValueError, match="X must have distinct column names"):
         RankSVM().fit(pd.DataFrame(X, columns=["a", "a", "b"]), Y)
 
 
@@ -174,7 +178,7 @@ def test_no_warning_where_queries_are_given_or_not_taken():
     RLS().fit(frame(query_id=QID), Y)
     with pytest.warns(QueryColumnWarning):
         model = RankSVM().fit(frame(query_id=QID), Y)
-    model.predict(frame(query_id=QID))  # told once, by fit
+    model.predict(frame(query_id=QID))  # warned once, in fit
     model.score(frame(query_id=QID), Y)
 
 

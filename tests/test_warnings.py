@@ -1,4 +1,4 @@
-"""Warnings name the user's line, and come once per call."""
+"""Warnings point to the user's line, and are shown once per call."""
 
 import sys
 import warnings
@@ -70,7 +70,7 @@ def test_every_search_warns_anew(data):
 
 def test_categories_are_counted_apart(data):
     X, y = data
-    queries = np.arange(60) // 6  # two in each fold, and in one of them all are equal
+    queries = np.arange(60) // 6  # two per fold; all utilities are equal in one of them
     frame = pd.DataFrame(X, columns=list("abcd")).assign(qid=queries)
     found = shown(lambda: cross_validate(RankSVM(1e-6, max_iter=2), frame, np.where(queries % 2, y, 0.0), cv=KFold(5)))
     assert sorted(each.category.__name__ for each in found) == ["ConvergenceWarning", "UndefinedQueryWarning"]

@@ -13,7 +13,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
   return {kept->data(), {kept->size()}, owner};
 }
 
-// Offsets begin with 0, never fall, and end with the number of what they are into.
+// Offsets begin with 0, do not decrease, and end with the number of elements they refer to.
 void check_offsets(const Vector<std::int64_t>& offsets, std::size_t end, const char* message) {
   const auto* values = offsets.data();
   const std::size_t n = offsets.shape(0);
@@ -26,18 +26,19 @@ nb::tuple connect(const Vector<std::int64_t>& vertices, const Vector<std::int64_
                   const Vector<std::int32_t>& label, const Vector<std::int64_t>& edges,
                   const Vector<std::int32_t>& from, const Vector<std::int32_t>& to, const Vector<double>& weight,
                   bool strongest, std::int64_t max_length, int n_threads) {
-  require(labels.shape(0) >= 1 && vertices.shape(0) == edges.shape(0), "arrays must be of the same graphs");
+  require(labels.shape(0) >= 1 && vertices.shape(0) == edges.shape(0), "arrays must refer to the same graphs");
   check_offsets(vertices, labels.shape(0) - 1, "vertices must be offsets of graphs");
   check_offsets(labels, label.shape(0), "labels must be offsets of vertices");
   check_offsets(edges, from.shape(0), "edges must be offsets of graphs");
-  require(to.shape(0) == from.shape(0) && weight.shape(0) == from.shape(0), "an edge has two ends and a weight");
+  require(to.shape(0) == from.shape(0) && weight.shape(0) == from.shape(0),
+          "from_, to and weight must have one element per edge");
   require(max_length >= 0 && n_threads >= 1, "max_length and n_threads must not be negative");
   const std::size_t n_graphs = vertices.shape(0) - 1;
   for (std::size_t g = 0; g < n_graphs; ++g) {
     const auto n = vertices.data()[g + 1] - vertices.data()[g];
     for (auto e = edges.data()[g]; e < edges.data()[g + 1]; ++e) {
       require(from.data()[e] >= 0 && from.data()[e] < n && to.data()[e] >= 0 && to.data()[e] < n,
-              "an edge has an end outside of its graph");
+              "an edge refers to a vertex outside of its graph");
       require(weight.data()[e] >= 0.0, "weights must not be negative");
     }
   }
@@ -79,6 +80,6 @@ void bind_all_paths(nb::module_& module) {
       "connect_labels", &connect, "vertices"_a.noconvert(), "labels"_a.noconvert(), "label"_a.noconvert(),
       "edges"_a.noconvert(), "from_"_a.noconvert(), "to"_a.noconvert(), "weight"_a.noconvert(), "strongest"_a,
       "max_length"_a, "n_threads"_a,
-      "Return offsets of graphs, first and second labels and values of their connected pairs, and the numbers of "
+      "Return offsets of graphs, first and second labels and values of their connected pairs, and the indices of "
       "graphs whose sum is infinite.");
 }

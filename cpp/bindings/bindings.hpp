@@ -34,21 +34,21 @@ inline void require(bool holds, const char* message) {
   if (!holds) throw nb::value_error(message);
 }
 
-// Asks Python ten times a second whether a signal, such as Ctrl-C, has arrived.
+// Checks ten times per second whether Python has received a signal, such as Ctrl-C.
 class SignalCancellation final : public kernelrank::Cancellation {
  public:
   void poll() override {
-    if (++calls_ % 16 != 0) return;  // looking at the clock costs as much as a small query
+    if (++calls_ % 16 != 0) return;  // reading the clock costs as much as a small query
     const auto now = std::chrono::steady_clock::now();
     if (requested() || now < next_) return;
     next_ = now + std::chrono::milliseconds(100);
     const nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) {
-      raised_.emplace();  // takes the exception over
+      raised_.emplace();  // takes ownership of the exception
       request();
     }
   }
-  // Runs `work` without the GIL and re-raises what the signal handler raised.
+  // Runs `work` without the GIL and re-raises an exception of the signal handler.
   template <class Work>
   void guard(Work&& work) {
     try {

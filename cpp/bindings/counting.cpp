@@ -31,14 +31,14 @@ Method method_named(const std::string& name) {
 
 CountRequest make_request(const Ranking& self, const Vector<double>& scores, double margin, const std::string& method,
                           int n_threads) {
-  require(scores.shape(0) == self.n_rows(), "scores must have one element a row");
+  require(scores.shape(0) == self.n_rows(), "scores must have one element per row");
   require(n_threads >= 1, "n_threads must be positive");
   return {as_span(scores), margin, method_named(method), n_threads};
 }
 
 template <class Value>
 void run(const Ranking& self, const CountRequest& request, const CountAnswer<Value>& answer, std::size_t n_violations) {
-  require(n_violations == self.queries().size(), "violations must have one element a query");
+  require(n_violations == self.queries().size(), "violations must have one element per query");
   SignalCancellation cancel;
   cancel.guard([&] { kernelrank::count_violations(self, request, answer, cancel); });
 }
@@ -48,7 +48,7 @@ template <class Value>
 void count(const Ranking& self, const Vector<double>& scores, OutVector<Value> c, OutVector<Value> d,
            OutVector<Value> violations, double margin, const std::string& method, int n_threads) {
   const auto request = make_request(self, scores, margin, method, n_threads);
-  require(c.shape(0) == self.n_rows() && d.shape(0) == self.n_rows(), "c and d must have one element a row");
+  require(c.shape(0) == self.n_rows() && d.shape(0) == self.n_rows(), "c and d must have one element per row");
   run<Value>(self, request, {.violations = violations.data(), .c = c.data(), .d = d.data()}, violations.shape(0));
 }
 
@@ -64,8 +64,8 @@ void construct(Ranking* self, const Vector<double>& utilities, const std::option
   const std::size_t m = utilities.shape(0);
   require(m < (std::size_t{1} << 31), "at most 2^31 - 1 rows can be ranked");
   require(n_threads >= 1, "n_threads must be positive");
-  require(codes ? codes->shape(0) == m : n_queries == 1, "codes must have one element a row");
-  require(!weights || weights->shape(0) == m, "weights must have one element a row");
+  require(codes ? codes->shape(0) == m : n_queries == 1, "codes must have one element per row");
+  require(!weights || weights->shape(0) == m, "weights must have one element per row");
   if (codes) {
     const auto span = as_span(*codes);
     require(std::all_of(span.begin(), span.end(),
@@ -81,7 +81,7 @@ void construct(Ranking* self, const Vector<double>& utilities, const std::option
 
 template <class Value>
 void pair_totals(const Ranking& self, OutVector<Value> out) {
-  require(out.shape(0) == self.queries().size(), "out must have one element a query");
+  require(out.shape(0) == self.queries().size(), "out must have one element per query");
   const auto totals = self.pair_totals<Value>();
   std::copy(totals.begin(), totals.end(), out.data());
 }
@@ -105,7 +105,7 @@ void bind_value(nb::class_<Ranking>& ranking) {
 
 void bind_counting(nb::module_& module) {
   using namespace nb::literals;
-  nb::class_<Ranking> ranking(module, "Ranking", "Utilities ranked once, to be counted against many score vectors.");
+  nb::class_<Ranking> ranking(module, "Ranking", "Utilities ranked once and counted against many score vectors.");
   ranking.def("__init__", &construct, "utilities"_a, "codes"_a.none(), "n_queries"_a, "weights"_a.none(), "n_threads"_a)
       .def("order", &write_order, "out"_a.noconvert())
       .def("pair_totals", &pair_totals<std::int64_t>, "out"_a.noconvert())

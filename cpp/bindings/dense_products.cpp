@@ -22,15 +22,15 @@ Dense<Number> shifted(const Matrix<Number>& matrix, const std::optional<Vector<d
                       const std::optional<Vector<std::uint8_t>>& drifts) {
   Dense<Number> dense = as_dense(matrix);
   if (shift) {
-    require(shift->shape(0) == dense.n_columns, "shift must have an element per column");
+    require(shift->shape(0) == dense.n_columns, "shift must have one element per column");
     dense.shift = shift->data();
   }
   if (origins) {
-    require(shift && drifts, "origins need a shift, and columns that drift");
-    require(origins->shape(0) == dense.n_rows, "origins must have an element per row");
-    require(drifts->shape(0) == dense.n_columns, "drifts must have an element per column");
+    require(shift && drifts, "origins require shift and drifts");
+    require(origins->shape(0) == dense.n_rows, "origins must have one element per row");
+    require(drifts->shape(0) == dense.n_columns, "drifts must have one element per column");
     for (const std::int32_t row : as_span(*origins)) {
-      require(row >= 0 && static_cast<std::size_t>(row) < dense.n_rows, "origins must be rows");
+      require(row >= 0 && static_cast<std::size_t>(row) < dense.n_rows, "origins must be row indices");
     }
     dense.origins = origins->data();
     dense.drifts = drifts->data();
@@ -43,7 +43,8 @@ void multiply_rows(const Matrix<Number>& matrix, const Vector<double>& w, OutVec
                    const std::optional<Vector<double>>& shift, const std::optional<Vector<std::int32_t>>& origins,
                    const std::optional<Vector<std::uint8_t>>& drifts) {
   const Dense<Number> dense = shifted(matrix, shift, origins, drifts);
-  require(w.shape(0) == dense.n_columns && out.shape(0) == dense.n_rows, "the vectors do not fit the matrix");
+  require(w.shape(0) == dense.n_columns && out.shape(0) == dense.n_rows,
+          "the vectors must match the shape of the matrix");
   SignalCancellation cancel;
   cancel.guard([&] { kernelrank::multiply_rows(dense, w.data(), out.data(), n_threads, cancel); });
 }
@@ -53,7 +54,8 @@ void multiply_columns(const Matrix<Number>& matrix, const Vector<double>& g, Out
                       const std::optional<Vector<double>>& shift, const std::optional<Vector<std::int32_t>>& origins,
                       const std::optional<Vector<std::uint8_t>>& drifts, bool squared) {
   const Dense<Number> dense = shifted(matrix, shift, origins, drifts);
-  require(g.shape(0) == dense.n_rows && out.shape(0) == dense.n_columns, "the vectors do not fit the matrix");
+  require(g.shape(0) == dense.n_rows && out.shape(0) == dense.n_columns,
+          "the vectors must match the shape of the matrix");
   const auto elements = squared ? kernelrank::Elements::squared : kernelrank::Elements::plain;
   SignalCancellation cancel;
   cancel.guard([&] { kernelrank::multiply_columns(dense, elements, g.data(), out.data(), n_threads, cancel); });
@@ -65,13 +67,13 @@ void multiply_matrices(const Matrix<Number>& left, const Matrix<double>& right,
   const Dense<Number> a = as_dense(left);
   const Dense<double> b = as_dense(right);
   require(a.n_columns == b.n_rows && out.shape(0) == a.n_rows && out.shape(1) == b.n_columns,
-          "the matrices do not fit each other");
+          "the shapes of the matrices must match");
   SignalCancellation cancel;
   cancel.guard([&] { kernelrank::multiply_matrices(a, b, out.data(), n_threads, cancel); });
 }
 
 double inner_product(const Vector<double>& a, const Vector<double>& b) {
-  require(a.shape(0) == b.shape(0), "the vectors have different lengths");
+  require(a.shape(0) == b.shape(0), "the vectors must have the same length");
   const auto n = static_cast<std::ptrdiff_t>(a.shape(0));
   double out = 0.0;
   SignalCancellation cancel;

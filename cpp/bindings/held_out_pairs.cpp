@@ -24,7 +24,7 @@ void construct(HeldOutRows* self, const Vector<double>& diagonal, const Matrix& 
 
 PairBlock make_block(const HeldOutRows& rows, const Matrix& between, std::size_t first, double shift, int n_threads) {
   require(first <= rows.n_rows && between.shape(0) <= rows.n_rows - first, "the block has too many rows");
-  require(between.shape(1) == rows.n_rows - first, "the block must have one element a column");
+  require(between.shape(1) == rows.n_rows - first, "the block must have one column per remaining row");
   require(n_threads >= 1, "n_threads must be positive");
   return {rows, first, between.shape(0), between.shape(1), between.data(), shift};
 }

@@ -1,10 +1,10 @@
-// The compiled module: arrays become spans, the GIL is released, nothing else happens here.
+// The compiled module: conversion of arrays to spans and release of the GIL only.
 #include <nanobind/nanobind.h>
 
 #include "bindings.hpp"
 
 NB_MODULE(_core, module) {
-  module.doc() = "The compiled core of kernelrank.";
+  module.doc() = "Compiled core of kernelrank.";
   bind_all_paths(module);
   bind_counting(module);
   bind_dense_products(module);

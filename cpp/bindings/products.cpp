@@ -21,9 +21,10 @@ void product(const Vector<Index>& starts, const Vector<Index>& indices, const Ve
   require(n_threads >= 1, "n_threads must be positive");
   const Compressed<Number, Index> matrix{starts.shape(0) - 1, kGather ? v.shape(0) : out.shape(0), starts.data(),
                                          indices.data(), numbers.data()};
-  require((kGather ? out.shape(0) : v.shape(0)) == matrix.n_lines, "the vectors do not fit the matrix");
+  require((kGather ? out.shape(0) : v.shape(0)) == matrix.n_lines, "the vectors must match the shape of the matrix");
   const auto stored = static_cast<std::size_t>(matrix.starts[matrix.n_lines]);
-  require(indices.shape(0) >= stored && numbers.shape(0) >= stored, "the matrix is shorter than its starts say");
+  require(indices.shape(0) >= stored && numbers.shape(0) >= stored,
+          "indices and numbers are shorter than starts require");
   constexpr Product<Number, Index> kProduct =
       kGather ? &kernelrank::gather_product<Number, Index> : &kernelrank::scatter_product<Number, Index>;
   const auto elements = squared ? kernelrank::Elements::squared : kernelrank::Elements::plain;
@@ -39,9 +40,9 @@ void bind(nb::module_& module) {
     module.def(name, function, "starts"_a.noconvert(), "indices"_a.noconvert(), "numbers"_a.noconvert(),
                "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, "squared"_a = false, doc);
   };
-  def("gather_product", &product<Kind::gather, Number, Index>, "out[line] = line . v for a compressed matrix.");
+  def("gather_product", &product<Kind::gather, Number, Index>, "Write out[line] = line . v for a compressed matrix.");
   def("scatter_product", &product<Kind::scatter, Number, Index>,
-      "out = sum of v[line] * line for a compressed matrix.");
+      "Write out = sum of v[line] * line for a compressed matrix.");
 }
 
 }  // namespace

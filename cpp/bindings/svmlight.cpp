@@ -36,14 +36,14 @@ void feed(SvmlightReader<Number>& self, const nb::bytes& block, int n_threads) {
   cancel.guard([&, text = view_of(block)] { self.feed(text, n_threads, cancel); });
 }
 
-// Hands the memory of a column to NumPy.
+// Transfers the memory of a column to NumPy.
 template <class T>
 nb::object as_array(Column<T>& column) {
   const std::size_t n = column.size();
   auto memory = column.release();
   const nb::capsule owner(memory.get(), [](void* pointer) noexcept { std::free(pointer); });
   const nb::object array = nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory.release(), {n}, owner));
-  // Where long and long long are the same, NumPy is handed the one that it does not call int64.
+  // Where long and long long are the same, the column may have the type that NumPy does not call int64.
   if constexpr (std::is_same_v<T, std::int64_t>) return array.attr("view")("int64");
   return array;
 }
@@ -98,7 +98,7 @@ nb::tuple finish(SvmlightReader<Number>& self) {
 template <class Number>
 void bind_reader(nb::module_& module, const char* name) {
   using namespace nb::literals;
-  nb::class_<SvmlightReader<Number>>(module, name, "The rows of an svmlight file, parsed block by block.")
+  nb::class_<SvmlightReader<Number>>(module, name, "Rows of an svmlight file, parsed block by block.")
       .def("__init__", &construct<Number>, "zero_based"_a.none(), "n_features"_a.none())
       .def("feed", &feed<Number>, "block"_a, "n_threads"_a)
       .def("finish", &finish<Number>);
@@ -118,13 +118,14 @@ nb::bytes format(const Vector<std::int64_t>& starts, const Vector<std::int64_t>&
                  const std::optional<nb::list>& comments, std::int64_t first_index) {
   const std::size_t m = targets.shape(0);
   const auto query_views = views_of(queries), comment_views = views_of(comments);
-  require(starts.shape(0) == m + 1, "starts must have one element more than there are rows");
+  require(starts.shape(0) == m + 1, "starts must have one more element than there are rows");
   require((!queries || query_views.size() == m) && (!comments || comment_views.size() == m),
-          "queries and comments must have one element a row");
+          "queries and comments must have one element per row");
   const auto span = as_span(starts);
   require(span.front() >= 0 && std::is_sorted(span.begin(), span.end()), "starts must be sorted");
   const auto stored = static_cast<std::size_t>(span.back());
-  require(indices.shape(0) >= stored && values.shape(0) >= stored, "the matrix is shorter than its starts say");
+  require(indices.shape(0) >= stored && values.shape(0) >= stored,
+          "indices and values are shorter than starts require");
   std::string text;
   {
     const nb::gil_scoped_release release;
@@ -143,12 +144,12 @@ void bind_svmlight(nb::module_& module) {
   const auto def = [&](auto function) {
     module.def("format_svmlight", function, "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
                "targets"_a.noconvert(), "queries"_a.none(), "comments"_a.none(), "first_index"_a,
-               "The lines of an svmlight file, as bytes.");
+               "Return the lines of an svmlight file as bytes.");
   };
   def(&format<float>);
   def(&format<double>);
 
-  // Its arguments are the line, the problem, and the bytes at fault.
+  // The arguments are the line, the problem, and the offending bytes.
   static PyObject* error = PyErr_NewException("kernelrank._core.FormatError", PyExc_ValueError, nullptr);
   if (error == nullptr) throw nb::python_error();
   module.attr("FormatError") = nb::borrow(error);

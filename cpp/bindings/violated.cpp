@@ -22,9 +22,9 @@ std::size_t queries_of(const Preferences& self) { return self.n_queries(); }
 template <class Pairs>
 void check(const Pairs& self, const Vector<double>& v, const Vector<double>& scale, const OutVector<double>& out,
            const OutVector<double>& totals, int n_threads) {
-  require(v.shape(0) == rows_of(self) && out.shape(0) == rows_of(self), "vectors must have one element a row");
+  require(v.shape(0) == rows_of(self) && out.shape(0) == rows_of(self), "vectors must have one element per row");
   require(scale.shape(0) == queries_of(self) && totals.shape(0) == queries_of(self),
-          "scale and totals must have one element a query");
+          "scale and totals must have one element per query");
   require(n_threads >= 1, "n_threads must be positive");
 }
 
@@ -32,7 +32,7 @@ template <class Pairs>
 void count(Pairs& self, const Vector<double>& scores, const Vector<double>& scale, OutVector<double> g,
            OutVector<double> violations, OutVector<double> inner, int n_threads) {
   check(self, scores, scale, g, violations, n_threads);
-  require(inner.shape(0) == queries_of(self), "inner must have one element a query");
+  require(inner.shape(0) == queries_of(self), "inner must have one element per query");
   SignalCancellation cancel;
   cancel.guard(
       [&] { self.count(as_span(scores), scale.data(), g.data(), violations.data(), inner.data(), n_threads, cancel); });
@@ -49,8 +49,8 @@ void multiply(Pairs& self, const Vector<double>& v, const Vector<double>& scale,
 
 template <class Pairs>
 void degrees(const Pairs& self, const Vector<double>& scale, OutVector<double> out) {
-  require(scale.shape(0) == queries_of(self), "scale must have one element a query");
-  require(out.shape(0) == rows_of(self), "out must have one element a row");
+  require(scale.shape(0) == queries_of(self), "scale must have one element per query");
+  require(out.shape(0) == rows_of(self), "out must have one element per row");
   self.degrees(scale.data(), out.data());
 }
 
@@ -76,8 +76,8 @@ void construct(Preferences* self, const Vector<std::int32_t>& winners, const Vec
                std::size_t n_rows, std::size_t n_queries) {
   const std::size_t n = winners.shape(0);
   require(losers.shape(0) == n && (!queries || queries->shape(0) == n) && (!weights || weights->shape(0) == n),
-          "all arrays must have one element a preference");
-  require(all_below(winners, n_rows) && all_below(losers, n_rows), "winners and losers must be rows");
+          "all arrays must have one element per preference");
+  require(all_below(winners, n_rows) && all_below(losers, n_rows), "winners and losers must be row indices");
   require(queries ? all_below(*queries, n_queries) : n_queries == 1, "queries must lie in 0 .. n_queries - 1");
   new (self)
       Preferences({as_span(winners), as_span(losers), queries ? as_span(*queries) : std::span<const std::int32_t>{},

@@ -25,7 +25,7 @@ struct Square {
   double* row(std::size_t i) { return values.data() + i * n; }
 };
 
-// Vertices that are connected, whatever the direction: W is zero between others.
+// Components of connected vertices, ignoring directions: W is zero between components.
 class Components {
  public:
   void find(std::size_t n, const std::vector<Edge>& edges) {
@@ -66,27 +66,27 @@ void add_multiple(const double* source, double factor, double* target, std::size
   for (std::size_t j = 0; j < n; ++j) target[j] += factor * source[j];
 }
 
-// What is left of 1 in a pivot. With less, rounding has taken ten digits, and cannot be told from a singular matrix.
+// Least value of a pivot, relative to 1. Below it, rounding has cost ten digits, and the matrix is treated as singular.
 constexpr double kSmallestPivot = 1e-10;
-// Vertices or steps after which to look whether somebody asks to stop: small graphs never do.
+// Vertices or steps between two checks for a cancellation; small graphs are never checked.
 constexpr std::size_t kBetweenPolls = 64;
 
 bool finite(const Square& a) {
   return std::all_of(a.values.begin(), a.values.end(), [](double w) { return w <= 1e300; });
 }
 
-// Turns A into (I - A)^-1 - I. False if the spectral radius of A is not below 1, or too close to it: for non-negative
-// A, elimination without pivoting then meets a pivot that is not positive, or nearly so.
+// Replaces A by (I - A)^-1 - I. Returns false if the spectral radius of A is not below 1, or too close to it: for
+// non-negative A, elimination without pivoting then meets a pivot that is not positive, or nearly so.
 KERNELRANK_CLONES
 bool sum_all_walks(Square& a, Member& member) {
   const std::size_t n = a.n;
-  // With W the sum over walks whose inner vertices are among the first ones, each step allows one vertex more.
+  // W is the sum over walks whose inner vertices are among the first ones; each step adds one vertex to these.
   for (std::size_t k = 0; k < n; ++k) {
     double* through = a.row(k);
     const double pivot = 1.0 - through[k];
     if (!(pivot > kSmallestPivot)) return false;
     if (k % kBetweenPolls == kBetweenPolls - 1 && member.stop()) return true;
-    const double around = 1.0 / pivot;  // no turn at k, one, two, ...
+    const double around = 1.0 / pivot;  // no loop at k, one, two, ...
     for (std::size_t j = 0; j < n; ++j) through[j] *= around;
     for (std::size_t i = 0; i < n; ++i) {
       double* row = a.row(i);
@@ -98,7 +98,7 @@ bool sum_all_walks(Square& a, Member& member) {
   return finite(a);
 }
 
-// Turns A into A + A^2 + ... + A^length. False if that overflows.
+// Replaces A by A + A^2 + ... + A^length. Returns false if that overflows.
 KERNELRANK_CLONES
 bool sum_short_walks(Square& a, std::int64_t length, const std::vector<Edge>& edges, Square& other, Member& member) {
   const std::size_t n = a.n;
@@ -115,13 +115,13 @@ bool sum_short_walks(Square& a, std::int64_t length, const std::vector<Edge>& ed
   return finite(a);
 }
 
-// One graph after the other; its memory serves them all.
+// Processes one graph at a time and reuses its memory.
 class Connector {
  public:
   Connector(const Graphs& graphs, Combine combine, std::int64_t max_length, Member& member)
       : graphs_(graphs), combine_(combine), max_length_(max_length), member_(member) {}
 
-  // False if the sum is infinite.
+  // Returns false if the sum is infinite.
   bool connect(std::size_t graph, std::vector<LabelPair>& found) {
     read(graph);
     components_.find(n_vertices_, edges_);
@@ -150,7 +150,7 @@ class Connector {
     first_ = static_cast<std::size_t>(graphs_.vertices[graph]);
     n_vertices_ = static_cast<std::size_t>(graphs_.vertices[graph + 1]) - first_;
     read_edges(graph);
-    known_.clear();  // labels that can be connected
+    known_.clear();  // labels with edges
     for (std::size_t v = 0; v < n_vertices_; ++v) {
       const auto* label = graphs_.label + graphs_.labels[first_ + v];
       if (has_edge_[v]) known_.insert(known_.end(), label, graphs_.label + graphs_.labels[first_ + v + 1]);
@@ -165,7 +165,7 @@ class Connector {
     }
   }
 
-  // Edges without weight are none.
+  // Edges of weight zero are ignored.
   void read_edges(std::size_t graph) {
     edges_.clear();
     has_edge_.assign(n_vertices_, 0);
@@ -209,7 +209,7 @@ class Connector {
   Member& member_;
   std::size_t first_ = 0, n_vertices_ = 0;
   std::vector<std::int32_t> known_;  // labels of the graph
-  std::vector<std::size_t> local_;   // of the vertices: places in `known_`
+  std::vector<std::size_t> local_;   // of the vertices: indices into `known_`
   std::vector<char> has_edge_;       // of the vertices
   std::vector<Edge> edges_, inside_;
   Components components_;
@@ -224,7 +224,7 @@ LabelPairs connect_labels(const Graphs& graphs, Combine combine, std::int64_t ma
   std::vector<char> diverges(graphs.n_graphs, 0);
   run_team(n_threads, cancel, [&](Member& member) {
     Connector connector(graphs, combine, max_length, member);
-    // Dealt out in turns: neighbours are often alike, and as large.
+    // Distributed in turns, because neighbouring graphs are often of similar size.
     for (auto g = static_cast<std::size_t>(member.index()); g < graphs.n_graphs && !member.stop();
          g += static_cast<std::size_t>(member.size())) {
       diverges[g] = !connector.connect(g, found.graphs[g]);

@@ -11,7 +11,7 @@
 namespace kernelrank {
 namespace {
 
-// One counting pass. The members of the team share an object of this class.
+// A counting pass. The members of the team share an object of this class.
 template <class Value>
 class Pass {
   static constexpr bool kWeighted = std::is_same_v<Value, double>;

@@ -1,4 +1,4 @@
-// Decimal numbers to the nearest float or double.
+// Conversion of decimal numbers to the nearest float or double.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline constexpr std::array<double, 23> kPowersOfTen{1e0,  1e1,  1e2,  1e3,  1e4
                                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// Whether the second rounding, from double to float, gives what rounding the decimal once would.
+// Returns whether the second rounding, from double to float, equals a single rounding of the decimal.
 inline bool rounds_once(double value) {
   constexpr std::uint64_t kDropped = (std::uint64_t{1} << 29) - 1, kHalfway = std::uint64_t{1} << 28;
   const double size = std::abs(value);
@@ -42,8 +42,8 @@ inline bool equals_ignoring_case(std::string_view text, std::string_view lower) 
                     [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b; });
 }
 
-// Whether a decimal that is out of range is too large rather than too small: the sign of its exponent once its
-// first digit that is not zero stands before the point.
+// Returns whether a decimal that is out of range is too large rather than too small: the sign of its exponent when its
+// first nonzero digit is placed before the point.
 inline bool is_large(std::string_view text) {
   constexpr std::int64_t kFar = std::int64_t{1} << 40;  // beyond the length of any text
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());
@@ -62,9 +62,9 @@ inline bool is_large(std::string_view text) {
 
 }  // namespace detail
 
-// Reads a short decimal: its digits are an integer that a double holds, and so is the power of ten it is multiplied
-// or divided by. One operation on exact numbers is rounded once, correctly. Returns where the number ends, or null
-// for all other texts. The text must end with something that is no part of a number.
+// Parses a short decimal: its digits are an integer that a double represents exactly, and so is the power of ten it is
+// multiplied or divided by. One operation on exact numbers is rounded once, correctly. Returns the end of the number,
+// or null for other texts. The text must end with a character that is not part of a number.
 template <class Number>
 const char* read_short_decimal(const char* at, Number& number) {
   constexpr std::ptrdiff_t kMostDigits = 19;  // that always fit 64 bits
@@ -106,7 +106,7 @@ const char* read_short_decimal(const char* at, Number& number) {
   return at;
 }
 
-// Reads any decimal, "nan", "inf" or "infinity", which must be all of `text`. What is too small becomes zero.
+// Parses any decimal, "nan", "inf" or "infinity", which must be all of `text`. Underflow gives zero.
 template <class Number>
 Reading read_decimal(std::string_view text, Number& number) {
   const bool negative = text.starts_with('-');
@@ -124,7 +124,7 @@ Reading read_decimal(std::string_view text, Number& number) {
       if (detail::is_large(text)) return Reading::too_large;
       number = 0;
     }
-    if (std::isinf(number)) return Reading::too_large;  // some libraries say so this way
+    if (std::isinf(number)) return Reading::too_large;  // some libraries report overflow this way
   }
   if (negative) number = -number;
   return Reading::done;

@@ -1,4 +1,4 @@
-// Compiled without contraction of products and sums: it would be the compiler's choice where they are fused.
+// Compiled without contraction of products and sums, which would leave the rounding to the compiler.
 #include "kernelrank/dense_products.hpp"
 
 #include <algorithm>
@@ -12,25 +12,25 @@ namespace kernelrank {
 namespace {
 
 constexpr std::size_t kLanes = 4;                    // interleaved sums
-constexpr std::size_t kBlock = 4096;                 // terms of a sum before the next is begun
-constexpr std::size_t kSegment = 512;                // elements of a line that are read at once
-constexpr std::size_t kTogether = 32;                // lines that are read at once
-constexpr std::size_t kWide = 8;                     // elements of a line that are multiplied at once
-constexpr std::size_t kTask = std::size_t{1} << 16;  // elements between two looks at the cancellation flag
-// Lines in working memory are a little longer: at distances of 4096 bytes they would share few sets of the cache.
+constexpr std::size_t kBlock = 4096;                 // terms per block of a sum
+constexpr std::size_t kSegment = 512;                // elements of a line per read
+constexpr std::size_t kTogether = 32;                // lines per read
+constexpr std::size_t kWide = 8;                     // elements of a line per multiplication
+constexpr std::size_t kTask = std::size_t{1} << 16;  // elements between two checks of the cancellation flag
+// Lines in working memory are padded: at distances of 4096 bytes they would share few sets of the cache.
 constexpr std::size_t kPadded = kSegment + 2 * kWide;
 
 using Wide = double __attribute__((vector_size(kWide * sizeof(double)), aligned(alignof(double)), may_alias));
 using Lanes = double __attribute__((vector_size(kLanes * sizeof(double)), aligned(alignof(double)), may_alias));
 using Bits = std::int64_t __attribute__((vector_size(kLanes * sizeof(double)), aligned(alignof(double)), may_alias));
 
-// Some lines, one every `stride` elements. There may be anything behind their ends, but wide vectors can be read.
+// Lines at distances of `stride` elements. Memory behind their ends is readable by wide vectors and has any content.
 struct Lines {
   const double* data;
   std::size_t stride;
 };
 
-// The matrix as lines that are near to each other in memory: its rows, or its columns.
+// The matrix as lines of neighbouring elements in memory: its rows or its columns.
 template <class Number>
 class Lined {
  public:
@@ -44,8 +44,7 @@ class Lined {
         squared_(elements == Elements::squared),
         n_stored_(count_stored()) {}
 
-  // Elements of some lines as they are multiplied, in `memory` unless they are there already; zeros behind the last
-  // line.
+  // Elements of some lines as they are multiplied, copied to `memory` if necessary, with zeros behind the last line.
   Lines read(Range lines, Range positions, double* memory) const {
     if constexpr (std::is_same_v<Number, double>) {
       if (lines.end <= n_stored_) {
@@ -64,7 +63,7 @@ class Lined {
   const std::size_t n_lines, length;
 
  private:
-  // How many lines can be multiplied where they are: not the last ones, which have nothing behind them.
+  // Number of lines that can be multiplied in place: not the last ones, which have no readable memory behind them.
   std::size_t count_stored() const {
     if (!std::is_same_v<Number, double> || step_ != 1 || matrix_.shift != nullptr || squared_) return 0;
     if (stride_ <= 0 || n_lines == 0) return 0;
@@ -116,7 +115,7 @@ class Lined {
   const std::size_t n_stored_;
 };
 
-// The factors of what is left of a line behind whole lanes.
+// Factors of the remainder of a line after whole lanes.
 struct Rest {
   Rest(const double* v, std::size_t n) {
     for (std::size_t lane = 0; lane < n % kLanes; ++lane) factors[lane] = v[n - n % kLanes + lane], mask[lane] = -1;
@@ -146,7 +145,7 @@ void add_along(Lines lines, const double* v, const Rest& rest, std::size_t n, La
   sums[0] = of_a, sums[1] = of_b, sums[2] = of_c, sums[3] = of_d;
 }
 
-// Adds up the lanes of four sums, (0 + 2) + (1 + 3) of each.
+// Adds the lanes of four sums, (0 + 2) + (1 + 3) of each.
 void add_lanes(const Lanes* sums, Lanes& out) {
   const Lanes a = sums[0], b = sums[1], c = sums[2], d = sums[3];
   const Lanes ab = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
@@ -154,7 +153,7 @@ void add_lanes(const Lanes* sums, Lanes& out) {
   out = __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
-// out[line] = sum over a block of the line's elements, times v
+// out[line] = sum over a block of the elements of the line, times v
 template <class Number>
 KERNELRANK_CLONES void sum_along(const Lined<Number>& matrix, Range lines, Range block, const double* v, double* out) {
   double memory[kLanes * kPadded];
@@ -170,7 +169,7 @@ KERNELRANK_CLONES void sum_along(const Lined<Number>& matrix, Range lines, Range
   }
 }
 
-// Adds products of n lines to the lanes. What is behind the end of a line comes along, to be ignored.
+// Adds products of n lines to the lanes. Elements behind the end of a line are included and ignored later.
 template <std::size_t n>
 void add_across(Lines lines, const double* v, std::size_t length, double* sums) {
   for (std::size_t k = 0; k < length; k += kWide) {
@@ -179,7 +178,7 @@ void add_across(Lines lines, const double* v, std::size_t length, double* sums) 
       Wide sum = kept;
       for (std::size_t line = lane; line < n; line += kLanes) {
         const double* from = lines.data + line * lines.stride + k;
-        __builtin_prefetch(from + n * lines.stride);  // lines that are short are no stream that the machine would see
+        __builtin_prefetch(from + n * lines.stride);  // the hardware does not prefetch short lines
         sum += *reinterpret_cast<const Wide*>(from) * v[line];
       }
       kept = sum;

@@ -15,16 +15,16 @@ constexpr std::size_t kTileColumns = 128;
 
 using TileRow = double[kTileColumns];
 
-// A few rows and columns of the block, and what all outputs need of a pair.
+// Rows and columns of a tile of the block, and the quantities of its pairs that all outputs share.
 struct Tile {
   Range rows, columns;  // of the block
   alignas(64) TileRow between[kTileRows], inverse[kTileRows], first[kTileRows], second[kTileRows], slack[kTileRows];
 
-  // Columns that make a pair with row i.
+  // Columns that form a pair with row i.
   Range pairs_of(std::size_t i) const { return {std::clamp(i + 1, columns.begin, columns.end), columns.end}; }
 };
 
-// One output's numbers of the rows of a block, which begin as its columns do.
+// Values of an output for the rows of a block; its columns begin at the same row.
 struct Output {
   const double* residuals;
   const double* targets;
@@ -35,8 +35,8 @@ Output output_of(const PairBlock& block, std::size_t output) {
   return {block.rows.residuals + place, block.rows.targets + place};
 }
 
-// W_ij and 1 / det; then the difference f_i - f_j = y_i - y_j - first r_i + second r_j, and what it makes of errors of
-// the equations. The determinant has lost digits where it is much less than its first term, and `slack` allows for it.
+// W_ij and 1 / det; then the difference f_i - f_j = y_i - y_j - first r_i + second r_j, and its error from errors of
+// the equations. Where the determinant is much smaller than its first term, it has lost digits; `slack` allows for it.
 void solve(const PairBlock& block, Tile& tile) {
   const double* across = block.rows.diagonal + block.first;
   const double* scales = block.rows.scales + block.first;
@@ -90,7 +90,7 @@ void predict_output(const PairBlock& block, const Tile& tile, const Output& valu
   }
 }
 
-// Writes which row of each pair of the tile is the higher one, for one output.
+// Writes the order of each pair of the tile, for one output.
 void order_rows(const PairBlock& block, const Tile& tile, const Output& values, Ties ties, std::int8_t* out) {
   const std::size_t stride = block.rows.n_rows;
   alignas(64) std::int8_t signs[kTileRows][kTileColumns];
@@ -171,7 +171,7 @@ void count_outputs(const PairBlock& block, Tile& tile, const Ties* ties, Counts*
   }
 }
 
-// body(tile) for this member's tiles: rows of tiles are dealt out in turns, because upper ones are longer.
+// Calls body(tile) for the tiles of this member: rows of tiles are distributed in turns, because upper ones are longer.
 template <class Body>
 void for_each_tile(const PairBlock& block, Member& member, Body&& body) {
   Tile tile;

@@ -1,6 +1,6 @@
 // After Goto and van de Geijn: Anatomy of high-performance matrix multiplication (2008). Parts of both matrices are
-// copied into panels that fit the caches, filled up with zeros to whole tiles: there is only one inner loop, and it
-// does not know where in the matrix its tile is.
+// copied into panels that fit into the cache, padded with zeros to whole tiles: there is a single inner loop, which
+// does not depend on the position of its tile in the matrix.
 #include <algorithm>
 #include <cstdlib>
 
@@ -12,14 +12,14 @@ namespace kernelrank {
 namespace {
 
 constexpr std::size_t kWide = 8;      // elements of a vector
-constexpr std::size_t kTileRows = 6;  // of sums, which are in registers
-constexpr std::size_t kDepth = 256;   // terms of a panel
+constexpr std::size_t kTileRows = 6;  // of sums in registers
+constexpr std::size_t kDepth = 256;   // terms per panel
 constexpr std::size_t kPanelRows = 16 * kTileRows;
 constexpr std::size_t kPanelColumns = 512;
 
 using Wide = double __attribute__((vector_size(kWide * sizeof(double)), aligned(alignof(double)), may_alias));
 
-// A tile has two vectors a row where registers are as wide as a vector, and one where they are not.
+// A tile has two vectors per row if registers are as wide as a vector, otherwise one.
 bool has_wide_registers() {
 #if defined(KERNELRANK_HAVE_TARGET_CLONES)
   return __builtin_cpu_supports("avx512f");
@@ -28,7 +28,7 @@ bool has_wide_registers() {
 #endif
 }
 
-// The elements of `lines` of a matrix, `width` of them side by side, for some terms; zeros behind the last.
+// Copies `lines` of a matrix, `width` of them interleaved, for some terms; zeros behind the last.
 template <std::size_t width, class Number>
 void pack(const Number* data, std::ptrdiff_t line_stride, std::ptrdiff_t term_stride, Range lines, Range terms,
           double* to) {

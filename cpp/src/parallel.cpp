@@ -16,7 +16,7 @@ void run_team(int n_threads, Cancellation& cancel, const std::function<void(Memb
   } else {
     int size = 1;
     std::optional<std::barrier<>> meeting;
-    // A member that fails (memory) makes the others stop and no longer waits for them.
+    // A member that fails (out of memory) makes the others stop and does not wait for them.
     const auto take_part = [&](int index) {
       try {
         Member member(index, size, &*meeting, cancel);
@@ -28,7 +28,7 @@ void run_team(int n_threads, Cancellation& cancel, const std::function<void(Memb
         meeting->arrive_and_drop();
       }
     };
-    // Helpers start together, once it is known how many the system grants: the team is as large as that.
+    // Threads start together, once it is known how many the system grants, which is the size of the team.
     std::atomic<bool> start{false};
     std::vector<std::jthread> helpers;
     helpers.reserve(static_cast<std::size_t>(n_threads - 1));
@@ -40,7 +40,7 @@ void run_team(int n_threads, Cancellation& cancel, const std::function<void(Memb
         });
         ++size;
       }
-    } catch (const std::exception&) {  // no more threads, or no memory for them
+    } catch (const std::exception&) {  // no more threads, or out of memory
     }
     meeting.emplace(size);
     start = true;

@@ -9,8 +9,8 @@ namespace kernelrank {
 Preferences::Preferences(const Edges& edges, std::size_t n_rows, std::size_t n_queries)
     : edges_(edges), n_rows_(n_rows), n_queries_(n_queries) {}
 
-// body(edge, winner, loser, query, weight). One thread: what a row gathers from its edges is rounded, and this way it
-// is always added up in their order.
+// Calls body(edge, winner, loser, query, weight). In one thread, so that the rounded sums of a row are always added in
+// the order of its edges.
 template <class Body>
 void Preferences::over_edges(Cancellation& cancel, Body&& body) const {
   run_team(1, cancel, [&](Member& member) {
@@ -25,18 +25,18 @@ void Preferences::over_edges(Cancellation& cancel, Body&& body) const {
 }
 
 void Preferences::require_count() const {
-  if (violated_.empty()) throw std::logic_error("violated pairs have to be counted first");
+  if (violated_.empty()) throw std::logic_error("violated pairs must be counted first");
 }
 
 void Preferences::count(std::span<const double> scores, const double* scale, double* g, double* violations,
                         double* inner, int /*n_threads*/, Cancellation& cancel) {
-  violated_.clear();  // until all of them have been counted
+  violated_.clear();  // until all of them are counted
   std::vector<std::uint8_t> violated(edges_.winners.size(), 0);
   std::fill_n(g, n_rows_, 0.0);
   std::fill_n(violations, n_queries_, 0.0);
   std::fill_n(inner, n_queries_, 0.0);
   over_edges(cancel, [&](std::size_t e, std::size_t winner, std::size_t loser, std::size_t query, double weight) {
-    if (scores[winner] >= scores[loser] + 1.0) return;  // NaN goes on, and shows
+    if (scores[winner] >= scores[loser] + 1.0) return;  // NaN passes, and propagates
     violated[e] = 1;
     violations[query] += weight;
     inner[query] += weight * (scores[loser] - scores[winner]);

@@ -49,7 +49,7 @@ void scatter(const Compressed<Number, Index>& x, const double* v, std::size_t be
   }
 }
 
-// As many blocks as make their vectors a small addition to the work.
+// Number of blocks for which adding their vectors is a small part of the work.
 template <class Number, class Index>
 std::size_t count_blocks(const Compressed<Number, Index>& x) {
   const auto stored = static_cast<std::size_t>(x.starts[x.n_lines]);

@@ -13,7 +13,7 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
                  std::span<const double> weights, int n_threads, Cancellation& cancel)
     : n_rows_(utilities.size()), weighted_(!weights.empty()) {
   const std::size_t m = n_rows_;
-  // Rows grouped by query, in their own order inside each: a counting sort of the codes.
+  // Rows grouped by query, in their original order within each: a counting sort of the codes.
   std::vector<std::size_t> starts(n_queries + 1, 0);
   if (codes.empty()) {
     starts.back() = m;

@@ -9,15 +9,15 @@
 namespace kernelrank {
 namespace {
 
-constexpr std::size_t kInsertion = 20;  // at most so many records are sorted by insertion
-constexpr std::size_t kFew = 65536;     // so many, which no team shares, are cut into two steps each
-constexpr std::size_t kSteps = 2048;    // more are cut into so many
+constexpr std::size_t kInsertion = 20;  // at most this number of records is sorted by insertion
+constexpr std::size_t kFew = 65536;     // up to this number, which no team shares, there are two steps per record
+constexpr std::size_t kSteps = 2048;    // number of steps otherwise
 
 // Maps lowest..highest onto 0..n_steps-1 in equal steps, never decreasing.
 class ByValue {
  public:
   ByValue(double lowest, double highest, std::size_t n_steps)
-      : half_lowest_(0.5 * lowest),  // halves, because the difference may overflow
+      : half_lowest_(0.5 * lowest),  // halved, because the difference may overflow
         factor_(static_cast<double>(n_steps) / (0.5 * highest - half_lowest_)),
         last_(static_cast<double>(n_steps - 1)) {}
   // A range of subnormal width has no finite factor.
@@ -32,7 +32,7 @@ class ByValue {
   double half_lowest_, factor_, last_;
 };
 
-// Digits in the same way, of the bit patterns, read as integers that grow with the number.
+// The same for bit patterns, interpreted as integers that increase with the number.
 class ByBits {
  public:
   ByBits(double lowest, double highest, std::size_t n_digits)
@@ -54,7 +54,7 @@ class ByBits {
   int shift_;
 };
 
-// Moves n records, none far from its place, from `from` to `to` and sorts them on the way.
+// Moves n records, none far from its place, from `from` to `to` and sorts them in the same pass.
 void insert_into(const Record* from, std::size_t n, Record* to) {
   if (n == 0) return;
   Record last = to[0] = from[0];
@@ -71,7 +71,7 @@ void insert_into(const Record* from, std::size_t n, Record* to) {
   }
 }
 
-// Widens a range until the scores lie within. In lanes: a single minimum would wait for itself.
+// Extends a range to include the scores. In lanes, to avoid a chain of dependent minima.
 void widen(std::span<const double> scores, double& lowest, double& highest) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> low, high;
@@ -90,7 +90,7 @@ void widen(std::span<const double> scores, double& lowest, double& highest) {
   highest = *std::max_element(high.begin(), high.end());
 }
 
-// Sorts by the bits of the scores, as many a round as there are digits for.
+// Sorts by the bits of the scores, one digit per round.
 void sort_by_bits(Member& member, SortMemory& memory, Record* records, std::size_t n, std::size_t round = 0) {
   if (n <= kInsertion) return insert_into(records, n, records);
   if (n >= Member::kBlock && member.stop()) return;
@@ -160,17 +160,17 @@ void sort_scores(Member& member, TeamSortMemory& team, SortMemory& own, std::spa
     for (std::size_t i = begin; i < end; ++i) ++next[step(scores[i])];
   });
   member.wait();
-  if (member.first() && !member.stop()) shared.begin_steps(n_steps, n_members);  // a member that failed has no counts
+  if (member.first() && !member.stop()) shared.begin_steps(n_steps, n_members);  // a failed member has no counts
   member.wait();
   member.blocks(mine, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) records[next[step(scores[i])]++] = record(i);
   });
   member.wait();
-  // Steps are shared out by where they begin. The last member has come to their ends.
+  // Steps are distributed by their start. The last member determines their ends.
   const std::uint32_t* ends = shared.next[n_members - 1].data();
   const auto cut = [&](std::size_t at) { return at == 0 ? ends : std::lower_bound(ends, ends + n_steps, at) + 1; };
   const auto begin_of = [&](const std::uint32_t* end) { return end == ends ? 0 : end[-1]; };
-  if (!member.stop()) {  // or the records may be half written
+  if (!member.stop()) {  // otherwise the records may be incomplete
     const std::uint32_t *end = cut(mine.begin), *last = cut(mine.end);
     std::size_t begin = begin_of(end);
     if (shared.most <= kInsertion) {

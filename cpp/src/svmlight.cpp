@@ -12,13 +12,13 @@ namespace kernelrank {
 namespace {
 
 constexpr std::size_t kBytesAPoll = std::size_t{1} << 16;
-constexpr std::size_t kLeastPiece = std::size_t{1} << 14;  // bytes: less is not worth a thread
+constexpr std::size_t kLeastPiece = std::size_t{1} << 14;  // bytes: smaller pieces are not worth a thread
 constexpr std::size_t kMostQuoted = 200;
 constexpr std::int64_t kLargestIndex = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr std::int64_t kLargestNarrow = std::numeric_limits<std::int32_t>::max();
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// All lines end with '\n', so nothing below looks for the end of the text: every loop stops at a '\n'.
+// All lines end with '\n', so no loop below checks for the end of the text: every loop stops at a '\n'.
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool ends_line(const char* at) { return *at == '\n' || *at == '#' || (*at == '\r' && at[1] == '\n'); }
 bool ends_token(const char* at) { return is_blank(*at) || ends_line(at); }
@@ -77,7 +77,7 @@ void SvmlightPiece<Number>::clear() {
 
 namespace {
 
-// Parses lines into a piece; throws FormatError with the number of the line in the piece.
+// Parses lines into a piece; throws FormatError with the line number within the piece.
 template <class Number>
 class LineParser {
  public:
@@ -85,7 +85,7 @@ class LineParser {
              std::int64_t limit)
       : piece_(piece), base_(base), n_features_(n_features), limit_(limit) {}
 
-  // Parses the line at `at`, which ends before `end`, and returns where the next one begins.
+  // Parses the line at `at`, which ends before `end`, and returns the start of the next one.
   const char* parse(const char* at, const char* end) {
     ++piece_.n_lines;
     at = skip_blanks(at);
@@ -132,7 +132,7 @@ class LineParser {
   }
 
   const char* read_features(const char* at) {
-    std::int64_t* const index = piece_.indices.reserve(0);  // there is room for all that the lines can hold
+    std::int64_t* const index = piece_.indices.reserve(0);  // there is room for all elements of the lines
     Number* const value = piece_.values.reserve(0);
     std::int64_t previous = -1;
     bool sorted = true;
@@ -157,7 +157,7 @@ class LineParser {
     return at;
   }
 
-  // Returns where the value begins.
+  // Returns the start of the value.
   const char* read_index(const char* token, std::int64_t& index) const {
     std::uint64_t number = 0;
     const char* end = detail::read_digits(token, number);
@@ -247,7 +247,7 @@ void SvmlightReader<Number>::finish(Cancellation& cancel) {
   pieces_.clear();
   const std::int64_t found = largest_index_ < 0 ? 0 : largest_index_ + 1 - offset_;
   n_features_ = wanted_features_.value_or(found);
-  if (found > n_features_) {  // only now it is certain that indices start at 0
+  if (found > n_features_) {  // only now is it certain that indices start at 0
     throw FormatError(largest_index_line_,
                       "zero-based index beyond n_features=" + std::to_string(n_features_) + ", got",
                       std::to_string(largest_index_));
@@ -299,7 +299,7 @@ void SvmlightReader<Number>::parse_piece(std::string_view lines, bool at_start, 
   }
 }
 
-// Takes over what is known of the pieces as a whole, in their order, and makes room for their rows.
+// Combines the properties of the pieces, in their order, and makes room for their rows.
 template <class Number>
 void SvmlightReader<Number>::accept(std::span<Piece> pieces) {
   places_.clear();
@@ -338,7 +338,7 @@ void SvmlightReader<Number>::accept_indices(const Piece& piece) {
     largest_index_line_ = n_lines_ + piece.largest_index_line;
   }
   if (largest_index_ > kLargestNarrow) widen();
-  if (piece.has_zero && offset_ == 1) {  // so the indices so far were zero-based as well
+  if (piece.has_zero && offset_ == 1) {  // so the previous indices were zero-based as well
     offset_ = 0;
     for (std::size_t k = 0; k < indices_.size(); ++k) ++indices_[k];
     for (std::size_t k = 0; k < wide_indices_.size(); ++k) ++wide_indices_[k];

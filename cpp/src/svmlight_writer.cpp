@@ -6,7 +6,7 @@
 namespace kernelrank {
 namespace {
 
-// Appends a number in the fewest digits that read back as the same number.
+// Appends a number with the fewest digits that round to the same number.
 template <class Number>
 void append(std::string& text, Number number) {
   std::array<char, 32> digits;

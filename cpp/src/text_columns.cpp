@@ -64,7 +64,7 @@ std::int64_t QueryColumn::place_of(std::string_view text) {
   return place;
 }
 
-// Nothing is lost: the integers were written as std::to_string writes them.
+// Lossless: the integers have the form that std::to_string writes.
 void QueryColumn::become_texts() {
   are_texts_ = true;
   for (std::size_t row = 0; row < numbers_.size(); ++row) numbers_[row] = place_of(std::to_string(numbers_[row]));

@@ -12,7 +12,7 @@
 namespace kernelrank {
 namespace {
 
-// One product with the Laplacian. The members of the team share an object of this class.
+// A product with the Laplacian. The members of the team share an object of this class.
 template <bool kWeighted>
 class Product {
  public:
@@ -47,7 +47,7 @@ class Product {
                      ranking_.level_starts(query),
                      values,
                      1.0};
-    // The Laplacian does not see a constant, but sums lose digits to it.
+    // A constant does not change the product, but costs precision in the sums.
     const double centre = v_[row(query, q, query.size / 2)];
     const Range rows = team.share(query.size, kSumBlock);
     team.blocks(rows, [&](std::size_t begin, std::size_t end) {
@@ -132,7 +132,7 @@ ViolatedPairs::~ViolatedPairs() { ranking_.return_workspace(std::move(workspace_
 
 void ViolatedPairs::count(std::span<const double> scores, const double* scale, double* g, double* violations,
                           double* inner, int n_threads, Cancellation& cancel) {
-  counted_ = false;  // until all of it has been
+  counted_ = false;  // until all of them are counted
   if (ranking_.weighted()) {
     count_as<double>(scores, scale, g, violations, inner, n_threads, cancel);
   } else {
@@ -152,7 +152,7 @@ void ViolatedPairs::count_as(std::span<const double> scores, const double* scale
 }
 
 void ViolatedPairs::require_count() const {
-  if (!counted_) throw std::logic_error("violated pairs have to be counted first");
+  if (!counted_) throw std::logic_error("violated pairs must be counted first");
 }
 
 void ViolatedPairs::multiply(std::span<const double> v, const double* scale, Store store, double* out, double* inner,

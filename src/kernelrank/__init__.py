@@ -27,7 +27,7 @@ _ROOMS = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: a command line that shows its help has no use for SciPy."""
+    """Import submodules and estimators on first access, so that the command line shows its help without SciPy."""
     if name in __all__:
         return getattr(import_module("kernelrank.features" if name == "NystromMap" else "kernelrank.estimators"), name)
     if name in _ROOMS:

@@ -1,4 +1,4 @@
-"""``python -m kernelrank``: the command line, where its program is not on the path."""
+"""Entry point of ``python -m kernelrank``, the command line."""
 
 import sys
 

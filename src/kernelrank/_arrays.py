@@ -1,11 +1,11 @@
-"""Dense arrays of any namespace of the array API standard.
+"""Operations on dense arrays of any namespace of the array API standard.
 
-Algebra is written once, against the namespace of its arrays. What the standard lacks is here, and what NumPy and SciPy
-do better than it asks for. Numbers of rows, groups and orders are NumPy's everywhere; `like` and `take` bring them to
-where an array is.
+Algorithms are written once, against the namespace of their arrays. This module has operations that the standard lacks,
+and faster variants for NumPy and SciPy. Row indices, group codes and orders are always NumPy arrays; `like` and `take`
+convert them to the namespace and device of an array.
 
-Decompositions and large products can be interrupted. They are NumPy's: SciPy's keep Python's lock while they run, so
-that no other thread could wait for them.
+Decompositions and large products can be interrupted. They use NumPy: SciPy's hold the GIL while they run, so that the
+main thread could not wait for them in an interruptible way.
 """
 
 from __future__ import annotations
@@ -24,48 +24,48 @@ from sklearn import get_config
 
 from kernelrank._interrupt import interruptible
 
-Array = Any  # of float64; in any namespace, on any device
+Array = Any  # float64, of any namespace and device
 Codes = NDArray[np.integer[Any]]
 
-_IN_CACHE = 1 << 15  # elements of some rows: 256 KiB
-_FEW = 128  # rows of a matrix that are not worth halving
-_AT_ONCE = 1 << 22  # elements that keep another device busy: 32 MiB
+_IN_CACHE = 1 << 15  # elements per block of rows, 256 KiB
+_FEW = 128  # rows below which a triangular matrix is not halved further
+_AT_ONCE = 1 << 22  # elements per block on other devices, 32 MiB
 
 
 def is_foreign(x: Any) -> bool:
-    """Whether an array is one of another library than NumPy; what is no array, or sparse, is not."""
+    """Return whether an array belongs to another library than NumPy; sparse matrices and other objects do not."""
     return not isinstance(x, np.ndarray | np.generic) and array_api_compat.is_array_api_obj(x)
 
 
 def accepted_namespace(x: Any) -> Any:
-    """Return the namespace in which scikit-learn takes x: NumPy, unless ``array_api_dispatch`` is set."""
+    """Return the namespace in which scikit-learn processes x: NumPy, unless ``array_api_dispatch`` is set."""
     return array_namespace(x) if get_config()["array_api_dispatch"] and is_foreign(x) else np
 
 
 def place(x: Any) -> str:
-    """Say of which library an array is, and on which device."""
+    """Describe the library and the device of an array."""
     if not is_foreign(x):
         return "NumPy"
     return f"{array_namespace(x).__name__.removeprefix('array_api_compat.')} on {device(x)}"
 
 
 def to_host(x: Any) -> Any:
-    """Return arrays as NumPy's, and anything else as it is."""
+    """Convert arrays to NumPy, and return anything else unchanged."""
     return np.from_dlpack(x, device="cpu") if is_foreign(x) and hasattr(x, "__dlpack__") else x
 
 
 def like(values: NDArray[Any], x: Array) -> Array:
-    """Return a NumPy array as one of the namespace and on the device of x."""
+    """Convert a NumPy array to the namespace and device of x."""
     return array_namespace(x).asarray(values, device=device(x)) if is_foreign(x) else values
 
 
 def in_double(x: Array) -> Array:
-    """Return an array as float64; NumPy and sparse matrices convert as they multiply."""
+    """Convert an array to float64; NumPy arrays and sparse matrices are converted in products."""
     return array_namespace(x).astype(x, array_namespace(x).float64, copy=False) if is_foreign(x) else x
 
 
 def as_double(x: Any) -> Array:
-    """Return what may be no array, or one of another library, as an array of float64."""
+    """Convert any array-like, or an array of another library, to an array of float64."""
     return in_double(x) if is_foreign(x) else np.asarray(x, dtype=np.float64)
 
 
@@ -75,14 +75,14 @@ def copied(x: Array) -> Array:
 
 
 def canonical(X: Any) -> Any:
-    """Return a CSR or CSC matrix with sorted indices, each of them once, and no stored zeros; a copy if it has others.
+    """Return a CSR or CSC matrix with sorted, distinct indices and no stored zeros; a copy if necessary.
 
-    Products add up the stored elements of a row in their order: of equal rows it must be the same.
+    Products sum the stored elements of a row in their order, which must be the same for equal rows.
     """
     stored = X.indptr[-1]  # the arrays may be longer
     if X.has_canonical_format and np.count_nonzero(X.data[:stored]) == stored:
         return X
-    # SciPy notes its findings in the matrix, and sorts in place.
+    # SciPy caches its findings in the matrix, and sorts in place.
     X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -90,14 +90,14 @@ def canonical(X: Any) -> Any:
 
 
 def take(x: Array, numbers: Codes, axis: int = 0) -> Array:
-    """Copy rows, or other parts of an array, which may be sparse; NumPy's numbers tell which."""
+    """Copy rows, or slices along another axis, of an array, which may be sparse; indices are NumPy arrays."""
     if is_foreign(x):
         return array_namespace(x).take(x, like(numbers, x), axis=axis)
     return x[numbers] if axis == 0 else np.take(x, numbers, axis=axis)
 
 
 def without_empty_columns(*matrices: Any) -> list[Any]:
-    """Return CSR matrices with the columns in which one of them has elements, at least one column; data are shared."""
+    """Return CSR matrices without the columns that are empty in all of them; at least one is kept; data are shared."""
     used = [matrix.indices[: matrix.indptr[-1]] for matrix in matrices]
     columns, places = np.unique(np.concatenate(used), return_inverse=True)
     ends = np.cumsum([len(indices) for indices in used])[:-1]
@@ -108,18 +108,18 @@ def without_empty_columns(*matrices: Any) -> list[Any]:
 
 
 def take_rows(matrix: Array, rows: Codes) -> Array:
-    """Return rows of a matrix; no copy if they follow each other."""
+    """Return rows of a matrix, without a copy if they are contiguous."""
     in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
     return matrix[int(rows[0]) : int(rows[-1]) + 1, :] if in_a_row else take(matrix, rows)
 
 
 def take_both(matrix: Array, rows: Codes, columns: Codes) -> Array:
-    """Copy some rows of some columns."""
+    """Copy a submatrix of some rows and columns."""
     return take(take(matrix, rows), columns, axis=1) if is_foreign(matrix) else matrix[np.ix_(rows, columns)]
 
 
 def merge(parts: Sequence[Array], numbers: Sequence[Codes]) -> Array:
-    """Put rows of several arrays where they belong, as their numbers tell; together these are all numbers."""
+    """Combine rows of several arrays at the given indices, which together must be all indices."""
     if is_foreign(parts[0]):
         return take(array_namespace(*parts).concat(parts), np.argsort(np.concatenate(numbers)))
     merged = np.empty((sum(map(len, numbers)), *parts[0].shape[1:]))
@@ -134,13 +134,13 @@ def row_blocks(x: Array) -> Iterator[slice]:
 
 
 def slices(n: int, size: int) -> Iterator[slice]:
-    """Split n into parts of some size, 1 at least, and one of the rest."""
+    """Yield slices of a given size, at least 1, and one of the remainder."""
     for start in range(0, n, max(1, size)):
         yield slice(start, min(n, start + max(1, size)))
 
 
 def fill_diagonal(matrix: Array, value: float) -> Array:
-    """Return a square matrix with another diagonal; NumPy's is overwritten."""
+    """Return a square matrix with a constant diagonal; a NumPy array is overwritten."""
     if is_foreign(matrix):
         xp = array_namespace(matrix)
         return xp.where(xp.eye(matrix.shape[0], dtype=xp.bool, device=device(matrix)), value, matrix)
@@ -149,22 +149,22 @@ def fill_diagonal(matrix: Array, value: float) -> Array:
 
 
 def matmul(left: Array, right: Array) -> Array:
-    """Multiply two dense matrices; NumPy's product can be interrupted."""
+    """Multiply two dense matrices; the product of NumPy arrays can be interrupted."""
     if is_foreign(left):
         return left @ right
     return interruptible(lambda: left @ right, 2.0 * left.shape[0] * left.shape[-1] * right.shape[-1])
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    """Return the eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
     if is_foreign(matrix):
         return array_namespace(matrix).linalg.eigh(matrix)  # type: ignore[no-any-return]
     values, vectors = interruptible(lambda: np.linalg.eigh(matrix), 9.0 * len(matrix) ** 3)
-    return values, np.ascontiguousarray(vectors)  # hold-outs take rows of it
+    return values, np.ascontiguousarray(vectors)  # hold-outs access its rows
 
 
 def svd(matrix: Array, *, complete: bool = False) -> tuple[Array, Array, Array]:
-    """Singular values, and the left and the right singular vectors, as columns; of all of them, for NumPy."""
+    """Return the singular values, and the left and right singular vectors as columns; all of them if `complete`."""
     if is_foreign(matrix):
         left, singular, right = array_namespace(matrix).linalg.svd(matrix, full_matrices=complete)
         return singular, left, right.T
@@ -176,7 +176,7 @@ def svd(matrix: Array, *, complete: bool = False) -> tuple[Array, Array, Array]:
 
 
 def solve_shifted(matrix: Array, shift: float, right: Array) -> Array:
-    """Solve with a positive semidefinite matrix, plus a positive multiple of the identity; NumPy's is overwritten."""
+    """Solve with a positive semidefinite matrix plus a positive multiple of the identity; NumPy's is overwritten."""
     if is_foreign(matrix):  # the standard has no Cholesky solver
         xp = array_namespace(matrix)
         return xp.linalg.solve(matrix + shift * xp.eye(matrix.shape[0], device=device(matrix), dtype=xp.float64), right)
@@ -186,28 +186,28 @@ def solve_shifted(matrix: Array, shift: float, right: Array) -> Array:
 
 
 def cholesky(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return L, lower triangular, with ``L L'`` a positive definite matrix of NumPy."""
+    """Return the lower triangular L with ``L L' = matrix``, for a positive definite NumPy array."""
     return np.asarray(interruptible(lambda: np.linalg.cholesky(matrix), len(matrix) ** 3 / 3.0), dtype=np.float64)
 
 
 def pivoted_cholesky(matrix: NDArray[np.float64], tolerance: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Find rows that leave no other row more than `tolerance` of its own.
+    """Compute a Cholesky decomposition with pivoting, up to residuals of at most `tolerance` on the diagonal.
 
     Returns
     -------
     order : ndarray of shape (n,)
-        The rows in the order in which they were chosen, then the others.
+        Indices of the rows in the order of the pivots, then the remaining rows.
     R : ndarray of shape (rank, n)
         ``R' R`` is the positive semidefinite matrix in that order, up to `tolerance`; its first `rank` columns are
         upper triangular.
 
     Notes
     -----
-    O(n^2 rank), in blocks of rows as LAPACK's ``dpstrf``, which cannot be interrupted.
+    O(n^2 rank), in blocks as in LAPACK's ``dpstrf``, which cannot be interrupted.
     """
     A, order = matrix.copy(), np.arange(len(matrix))
     for block in slices(len(A), _FEW):
-        left = np.diagonal(A)[block.start :].copy()  # what rows have of their own
+        left = np.diagonal(A)[block.start :].copy()  # residuals of the rows
         for j in range(block.start, block.stop):
             k = j + int(np.argmax(left[j - block.start :]))
             if not left[k - block.start] > tolerance:
@@ -225,7 +225,7 @@ def pivoted_cholesky(matrix: NDArray[np.float64], tolerance: float) -> tuple[NDA
 
 
 def invert_triangular(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Invert an upper triangular matrix by halves, so that products, which can be interrupted, are most of the work."""
+    """Invert an upper triangular matrix by recursive halving, with most of the work in interruptible products."""
     n, half = len(matrix), len(matrix) // 2
     inverse = np.zeros((n, n))
     if n <= _FEW:
@@ -243,9 +243,9 @@ class GroupSums:
     Parameters
     ----------
     groups : ndarray of shape (m,)
-        Group of each row, 0, 1, ...; none may be missing.
+        Group of each row, 0, 1, ...; each group must occur.
     weights : ndarray of shape (m,)
-        Of the rows.
+        Weights of the rows.
     """
 
     def __init__(self, groups: Codes, weights: NDArray[np.float64]) -> None:
@@ -254,7 +254,7 @@ class GroupSums:
         self._sizes: Codes = np.bincount(groups)
 
     def __call__(self, x: Array) -> Array:
-        """Add up; shape (n_groups, ...)."""
+        """Return the sums, of shape (n_groups, ...)."""
         if not is_foreign(x):
             return self._matrix @ x
         weights = like(self._weights, x)[:, None]
@@ -271,7 +271,7 @@ class GroupSums:
 
 
 def _add_neighbours(x: Array, sizes: Codes) -> tuple[Array, Codes]:
-    """Add the second row of each group to its first, the fourth to its third, ...; return how many are left."""
+    """Add the second row of each group to the first, the fourth to the third, ...; return the remaining group sizes."""
     halves = (sizes + 1) // 2
     starts, firsts = np.cumsum(sizes) - sizes, np.cumsum(halves) - halves
     first = np.repeat(starts - 2 * firsts, halves) + 2 * np.arange(halves.sum())

@@ -1,4 +1,4 @@
-"""What the columns of a matrix or data frame tell: which are query ids, and which hold something else than numbers."""
+"""Columns of a matrix or data frame: detection of query ids, and explanations of columns that are not numeric."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-# A transformer of scikit-learn may put its own name before that of a column: "remainder__qid".
+# A transformer of scikit-learn may prefix the name of a column with its own: "remainder__qid".
 _QUERY_NAMES = re.compile(r"(?:.*__)?(?:qid|query_?id|groups?|group_?id)", re.IGNORECASE)
-_MOST_NAMED = 5  # columns in a message
+_MOST_NAMED = 5  # columns named in a message
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Return a data frame of any library that narwhals knows; None for anything else."""
+    """Return X as a narwhals data frame; None if it is not a data frame."""
     if isinstance(X, np.ndarray | list | tuple) or sp.issparse(X):
-        return None  # what narwhals takes far longer to find out
+        return None  # narwhals would take far longer to find out
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"X must have columns of different names. {error}") from None
+        raise ValueError(f"X must have distinct column names. {error}") from None
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def query_columns(X: Any) -> list[str]:
-    """Return the columns of a data frame whose names are those of query ids."""
+    """Return the columns of a data frame that are named like query ids."""
     frame = as_frame(X)
     names = [] if frame is None else frame.columns
     return [name for name in names if isinstance(name, str) and _QUERY_NAMES.fullmatch(name)]
 
 
 def explain_dates(X: Any) -> str | None:
-    """Say which columns hold dates, times or durations, and what to do; None if there are none.
+    """Return a message about columns of dates, times or durations; None if there are none.
 
-    NumPy turns some of them into numbers without an error.
+    NumPy converts some of them to numbers without an error.
     """
     frame = as_frame(X)
     if frame is not None:
@@ -46,13 +46,13 @@ def explain_dates(X: Any) -> str | None:
     if named is None:
         return None
     return (
-        f"X must hold numbers, but it has dates, times or durations: {named}. Turn them into numbers that mean"
-        " something to a model, such as days since a fixed date, or drop them."
+        f"X must hold numbers, but it has dates, times or durations: {named}. Convert them to meaningful"
+        " numbers, such as days since a fixed date, or drop them."
     )
 
 
 def explain_text(X: Any) -> str | None:
-    """Say which columns cannot be turned into numbers, and what to do; None if all can."""
+    """Return a message about columns that are not numeric; None if all are."""
     found = []
     for name, column in _columns(X):
         try:
@@ -64,13 +64,13 @@ def explain_text(X: Any) -> str | None:
     if named is None:
         return None
     return (
-        f"X has columns that are not numbers: {named}. Encode them, for example by OneHotEncoder or OrdinalEncoder of"
+        f"X has columns that are not numbers: {named}. Encode them, for example with OneHotEncoder or OrdinalEncoder of"
         " sklearn.preprocessing in a ColumnTransformer, or drop them."
     )
 
 
 def explain_missing(X: Any, user: str) -> str | None:
-    """Say where values are missing, and what to do; None if there is a number everywhere."""
+    """Return a message about missing values; None if there are none."""
     matrix = X.tocoo() if sp.issparse(X) else None
     if matrix is not None:
         missing = np.isnan(matrix.data)
@@ -83,8 +83,8 @@ def explain_missing(X: Any, user: str) -> str | None:
     names = [_show(k if frame is None else frame.columns[k]) for k in np.unique(columns).tolist()]
     return (
         f"Input X contains NaN: {len(np.unique(rows))} of {X.shape[0]} rows have missing values, in {_join(names)}."
-        f" {user} takes none. Impute them, for example by sklearn.impute.SimpleImputer(add_indicator=True) as a step"
-        " of a pipeline before it, or drop these rows."
+        f" {user} does not support them. Impute them, for example with"
+        " sklearn.impute.SimpleImputer(add_indicator=True) as a step of a pipeline before it, or drop these rows."
     )
 
 

@@ -1,4 +1,4 @@
-"""Typed face of the compiled module."""
+"""Type stubs of the compiled module."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 _Floats = NDArray[np.float64]
 
 class Ranking:
-    """Utilities ranked once, to be counted against many score vectors."""
+    """Utilities ranked once and counted against many score vectors."""
 
     def __init__(
         self,
@@ -19,10 +19,10 @@ class Ranking:
         n_threads: int,
     ) -> None: ...
     def order(self, out: NDArray[np.int64]) -> None:
-        """Write the rows sorted by query and rising utility, ties in the order of the rows."""
-    # Results are int64 for a ranking without weights, float64 for one with.
+        """Write the rows sorted by query and ascending utility, ties in the order of the rows."""
+    # Results are int64 for a ranking without weights, float64 with weights.
     def pair_totals(self, out: NDArray[Any]) -> None:
-        """Write the comparable pairs of each query, or their weight."""
+        """Write the number of comparable pairs of each query, or their weight."""
     def count(
         self,
         scores: _Floats,
@@ -33,20 +33,20 @@ class Ranking:
         method: str,
         n_threads: int,
     ) -> None:
-        """Write c and d of each row and the violations of each query."""
+        """Write c and d per row and the violations per query."""
     def count_totals(
         self, scores: _Floats, violations: NDArray[Any], margin: float, method: str, n_threads: int
     ) -> None:
-        """Write the violations of each query."""
+        """Write the violations per query."""
 
 class _Violated:
-    # Scale, violations and inner have one element a query, the other arrays one a row.
+    # Scale, violations and inner have one element per query, the other arrays one per row.
     def count(
         self, scores: _Floats, scale: _Floats, g: _Floats, violations: _Floats, inner: _Floats, n_threads: int
     ) -> None:
-        """Write g = scale * (c - d), and the violations and (c - d) . scores of each query."""
+        """Write g = scale * (c - d), and the violations and (c - d) . scores per query."""
     def multiply(self, v: _Floats, scale: _Floats, add: bool, out: _Floats, inner: _Floats, n_threads: int) -> None:
-        """Write out = scale * L v, or add it to `out`, and write v . L v of each query."""
+        """Write out = scale * L v, or add it to `out`, and write v . L v per query."""
     def degrees(self, scale: _Floats, out: _Floats) -> None:
         """Write scale * diagonal of L."""
 
@@ -122,7 +122,7 @@ def multiply_rows(
     origins: NDArray[np.int32] | None = None,
     drifts: NDArray[np.uint8] | None = None,
 ) -> None:
-    """Write out[i] = (row i - shift) . w; where a column drifts, the row `origins[i]` is subtracted instead."""
+    """Write out[i] = (row i - shift) . w; where a column drifts, the element of `origins[i]` is subtracted instead."""
 
 def multiply_columns(
     matrix: NDArray[Any],
@@ -134,7 +134,7 @@ def multiply_columns(
     drifts: NDArray[np.uint8] | None = None,
     squared: bool = False,
 ) -> None:
-    """Write out[k] = (column k - shift) . g, or with the squares of the elements."""
+    """Write out[k] = (column k - shift) . g, or with squared elements."""
 
 def multiply_matrices(left: NDArray[Any], right: _Floats, out: _Floats, n_threads: int) -> None:
     """Write out = left times right."""
@@ -165,7 +165,7 @@ def scatter_product(
     """Write out = sum of v[line] * line for a compressed matrix."""
 
 class FormatError(ValueError):
-    """A line of an svmlight file is wrong; the arguments are its number, the problem, and the bytes at fault."""
+    """Error in a line of an svmlight file; the arguments are its number, the problem, and the offending bytes."""
 
 class _SvmlightReader:
     def __init__(self, zero_based: bool | None, n_features: int | None) -> None: ...
@@ -181,13 +181,13 @@ class _SvmlightReader:
         list[str] | None,
         list[str] | None,
     ]:
-        """Return CSR parts, n_features, targets, query ids or places in the list that follows, comments."""
+        """Return the CSR arrays, n_features, targets, query ids (or indices into the list that follows), comments."""
 
 class SvmlightReader32(_SvmlightReader):
-    """The rows of an svmlight file, parsed block by block into float32."""
+    """Rows of an svmlight file, parsed block by block into float32."""
 
 class SvmlightReader64(_SvmlightReader):
-    """The rows of an svmlight file, parsed block by block into float64."""
+    """Rows of an svmlight file, parsed block by block into float64."""
 
 def format_svmlight(
     starts: NDArray[np.int64],

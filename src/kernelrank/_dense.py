@@ -1,9 +1,9 @@
-"""Products of matrices and vectors whose bits depend on the numbers alone.
+"""Matrix products whose bits depend on the numbers alone.
 
-BLAS adds up in an order that depends on the position of a row, on the number of rows, and on the number of its threads,
-which is a setting of the whole process. Here every sum has one order of additions: equal rows have equal
-products wherever they are, in any thread and after a fork. Arrays of other libraries are multiplied as these do it, and
-sparse matrices by SciPy, which adds up a row from its first stored element to the last.
+BLAS sums in an order that depends on the position of a row, on the number of rows, and on the number of its threads,
+which is a setting of the whole process. Here every sum has a fixed order of additions: equal rows have equal products
+at any position, in any thread and after a fork. Arrays of other libraries are multiplied by these libraries, and sparse
+matrices by SciPy, which sums a row from its first stored element to the last.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kernelrank._threads import blas_threads
 
 Vector = NDArray[np.float64]
 
-_WORTH_THREADS = 1 << 18  # multiplications
+_WORTH_THREADS = 1 << 18  # multiplications, above which threads are used
 
 
 def multiply(X: Any, weights: Array, n_threads: int | None = None) -> Array:
-    """Compute ``X @ weights`` in float64, for a vector or a matrix; by default with as many threads as BLAS."""
+    """Compute ``X @ weights`` in float64, for a vector or a matrix; the default number of threads is that of BLAS."""
     if is_foreign(weights) or sp.issparse(X):
         return in_double(X) @ weights
     X, out = readable(X), np.empty((X.shape[0], *weights.shape[1:]))
@@ -50,7 +50,7 @@ def dot(a: Vector, b: Vector) -> float:
 
 
 def inner(u: Vector, v: Vector) -> Any:
-    """Compute the inner product of v and a vector, or each row of a matrix, in one thread; as NumPy's numbers."""
+    """Compute the inner product of v with a vector, or with each row of a matrix, in one thread."""
     return np.float64(dot(u, v)) if u.ndim == 1 else multiply(u, v, n_threads=1)
 
 
@@ -60,12 +60,12 @@ def norm(v: Vector) -> float:
 
 
 def contiguous(v: Any) -> Vector:
-    """Return a vector as the compiled products take it."""
+    """Return a vector in the layout of the compiled products."""
     return np.require(v, np.float64, ["C_CONTIGUOUS", "ALIGNED"])
 
 
 def readable(X: NDArray[Any], *dtypes: Any) -> NDArray[Any]:
-    """Return a matrix as the compiled products take it; strides of whole elements are welcome, and need no copy."""
+    """Return a matrix in the layout of the compiled products; strides of whole elements need no copy."""
     if X.dtype not in (dtypes or (np.float64, np.float32)):
         X = X.astype(np.float64)
     whole = all(stride % X.itemsize == 0 for stride in X.strides)

@@ -1,8 +1,9 @@
-"""Long calls of BLAS and LAPACK that Ctrl-C need not wait for.
+"""Interruptible calls of BLAS and LAPACK.
 
-Python handles Ctrl-C between two of its own instructions, and a decomposition of a large matrix is one instruction.
-Such a call is made by another thread, for which the main thread waits; the wait can be interrupted. The call itself
-cannot: it ends in the background, and its result is dropped. At most one call per interrupt goes on like that.
+Python handles Ctrl-C between two of its own instructions, and the decomposition of a large matrix is one instruction.
+Such a call runs in another thread, for which the main thread waits; the wait can be interrupted. The call itself cannot
+be interrupted: it finishes in the background, and its result is discarded. There is at most one such call per
+interrupt.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_LONG = 1e9  # floating-point operations: a few hundredths of a second
-_PAUSE = 1.0  # seconds between two looks for a signal, where the operating system does not interrupt a wait
+_LONG = 1e9  # floating-point operations, a few hundredths of a second
+_PAUSE = 1.0  # seconds between checks for a signal, if the operating system does not interrupt a wait
 
 
 def interruptible(work: Callable[[], T], n_flops: float) -> T:
-    """Return what `work` returns; Ctrl-C ends the wait for it.
+    """Return the result of `work`; Ctrl-C ends the wait for it.
 
     Parameters
     ----------
     work : callable
-        It must not change anything that is used after an interrupt.
+        Function without side effects on anything that is used after an interrupt.
     n_flops : float
-        About how many floating-point operations it takes; short work is done at once. So is work of another thread
-        than the main one, which no Ctrl-C reaches.
+        Approximate number of floating-point operations. Short work, and work outside the main thread, which Ctrl-C does
+        not reach, is done directly.
     """
     if n_flops < _LONG or threading.current_thread() is not threading.main_thread():
         return work()
@@ -41,8 +42,8 @@ def interruptible(work: Callable[[], T], n_flops: float) -> T:
             outcome["error"] = error
         done.set()
 
-    # No daemon: BLAS must not be taken down while it computes, so leaving the program waits for the call. Error states
-    # of NumPy are those of the context.
+    # Not a daemon: BLAS must not be stopped while it computes, so the program waits for the call at exit. The context
+    # carries the error state of NumPy.
     threading.Thread(target=copy_context().run, args=(run,)).start()
     while not done.wait(_PAUSE):
         pass

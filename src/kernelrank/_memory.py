@@ -1,4 +1,4 @@
-"""Memory is asked for before it is taken."""
+"""Early failure of allocations that do not fit into memory."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import os
 
 
 def require_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Raise if so much memory is not available.
+    """Raise an error if an allocation does not fit into memory.
 
     Raises
     ------
     MemoryError
-        With both sizes, and what to do.
+        With the required and the available memory, and the remedy.
     """
     available = available_memory()
     if available is not None and n_bytes > available:
-        raise MemoryError(f"{what} takes {_show(n_bytes)} of memory, but {_show(available)} are available. {remedy}")
+        raise MemoryError(
+            f"{what} takes {_show(n_bytes)} of memory, but only {_show(available)} are available. {remedy}"
+        )
 
 
 def available_memory() -> int | None:
-    """Return how many bytes can be taken without pushing others out; None if the system does not tell."""
+    """Return the number of bytes that can be allocated without swapping; None if it is unknown."""
     try:
         with open("/proc/meminfo") as lines:
             return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, plain lines elsewhere."""
+"""Progress of long computations: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between lines
 
 
 class Progress:
-    """Shows how far something is.
+    """Display of progress.
 
-    On a terminal one line is written again and again, and goes away at the end. In a pipe, a file or a notebook there
-    are new lines, which become rarer: after a second, after two more, and so on, up to one a minute.
+    On a terminal, a single line is overwritten and disappears at the end. In a pipe, a file or a notebook, new lines
+    are written at increasing intervals: after one second, after two more, and so on, up to one per minute.
 
     Parameters
     ----------
     shown : bool
-        Whether to show anything at all.
+        Whether to show progress.
     stream : file object, optional
-        Standard error by default: standard output is for results.
+        Standard error by default, as standard output is for results.
     """
 
     def __init__(self, shown: bool = True, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._shown, self._terminal = shown, shown and self._stream.isatty()
         self._last, self._pause = -math.inf, _FIRST_PAUSE
-        self._untold: str | None = None  # the newest text, if it was not shown
+        self._untold: str | None = None  # the latest text, if it was not shown
 
     def __enter__(self) -> Self:
         return self
@@ -44,11 +44,11 @@ class Progress:
         if self._terminal:
             self._stream.write("\r\x1b[K")
         elif self._untold is not None:
-            self._stream.write(f"{self._untold}\n")  # a log ends with how it ended
+            self._stream.write(f"{self._untold}\n")  # a log ends with the final state
         self._stream.flush()
 
     def show(self, share: float, text: str) -> None:
-        """Show the share that is done, from 0 to 1, and a text."""
+        """Show the completed share, from 0 to 1, and a text."""
         now = monotonic()
         self._untold = text
         if not self._shown or (not self._terminal and now - self._last < self._pause):
@@ -59,7 +59,7 @@ class Progress:
         if self._terminal:
             full = round(_WIDTH * min(max(share, 0.0), 1.0))
             line = f"[{'#' * full}{'.' * (_WIDTH - full)}] {text}"
-            # A line that wraps could not be written over.
+            # A line that wraps could not be overwritten.
             self._stream.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
         else:
             self._stream.write(f"{text}\n")
@@ -67,7 +67,7 @@ class Progress:
 
 
 class FitProgress(Progress):
-    """Progress of a fit towards the gap it has to reach; an estimator calls it as its ``verbose``.
+    """Progress of a fit towards its tolerance; an estimator calls it as its ``verbose``.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class FitProgress(Progress):
     def __call__(self, record: Any) -> None:
         """Show a record of ``history_``."""
         gap, goal = float(record["upper_bound"] - record["lower_bound"]), float(record["goal"])
-        # Gaps fall by factors, from about 1 to the goal, which may itself fall with the objective.
+        # Gaps decrease geometrically, from about 1 to the goal, which may decrease with the objective.
         if goal < 1:
             self._share = max(self._share, math.log(max(gap, goal)) / math.log(goal))
         self.show(
@@ -92,9 +92,9 @@ class FitProgress(Progress):
 
 
 class FoldProgress(Progress):
-    """Shows how many fits are done, of all folds of a cross-validation, and when the others may be.
+    """Number of completed fits of a cross-validation, and the estimated remaining time.
 
-    Work that begins again, with fewer fits done or with another number of them all, is timed anew.
+    Timing restarts if the number of completed fits decreases or the total changes.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class FoldProgress(Progress):
         self._done, self._total = 0, 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Show that so many are done."""
+        """Show the number of completed fits."""
         if done < self._done or total != self._total:
             self._began = self._told
         self._done, self._total, self._told = done, total, monotonic()
@@ -118,7 +118,7 @@ class FoldProgress(Progress):
 
 
 def duration(seconds: float) -> str:
-    """Say how long something takes, in the unit that suits."""
+    """Format a duration in a suitable unit."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:,.0f} h"

@@ -1,10 +1,10 @@
-"""Rules for values of parameters, one for each kind of parameter.
+"""Rules for the values of parameters, one for each kind of parameter.
 
-A rule is called with the name of a parameter and its value. It returns nothing for a value that it accepts. For any
-other value it raises an error that names the parameter, says what is expected and shows what came. ``a | b`` accepts
-what either of two rules accepts.
+A rule is called with the name of a parameter and its value. It returns None if it accepts the value; otherwise it
+raises an error that names the parameter, the expected values and the value received. ``a | b`` accepts the
+values that either of two rules accepts.
 
-Estimators are checked by :func:`check_parameters`: a parameter has one meaning, and so one rule, in all of them.
+Estimators are checked by :func:`check_parameters`: a parameter has the same meaning and rule in all of them.
 Functions call the rules of their arguments.
 """
 
@@ -20,14 +20,14 @@ import numpy as np
 
 from kernelrank.exceptions import InvalidParameterError
 
-_LARGEST_COUNT = 2**63 - 1  # what compiled code can count to
+_LARGEST_COUNT = 2**63 - 1  # limit of compiled code
 _MOST_THREADS = 2**31 - 1
 _LARGEST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Condition on a value, and the words for it in an error."""
+    """Condition on a value, and its description in an error."""
 
     expected: str
     accepts: Callable[[Any], bool]
@@ -38,26 +38,26 @@ class Rule:
             raise InvalidParameterError(f"{name} must be {self.expected}, got {show(value)}.")
 
     def __or__(self, other: Rule) -> Rule:
-        """Accept what either rule accepts."""
+        """Return a rule that accepts what either rule accepts."""
         return Rule(f"{self.expected} or {other.expected}", lambda value: self.accepts(value) or other.accepts(value))
 
 
 def show(value: Any) -> str:
-    """Return a short text for any value, even one whose own text fails."""
+    """Return a short representation of any value, even if its own ``repr`` fails."""
     try:
         return " ".join(reprlib.repr(value).split())
-    except Exception:  # an integer of too many digits, an object with a broken __repr__
+    except Exception:  # such as an integer with too many digits
         return f"an object of type {type(value).__name__}"
 
 
 def number(expected: str, accepts: Callable[[float], bool]) -> Rule:
-    """Return the rule for a real number that fulfils a condition; a bool is no number."""
+    """Return the rule for a real number that satisfies a condition; a bool is not a number."""
     return Rule(expected, lambda value: _is_number(value) and bool(accepts(_as_float(value))))
 
 
 def whole(least: int, most: float = _LARGEST_COUNT) -> Rule:
-    """Return the rule for a whole number in a range."""
-    words = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
+    """Return the rule for an integer in a range."""
+    words = "a positive integer" if least == 1 else f"an integer of at least {least}"
     return Rule(words, lambda value: _is_whole(value) and least <= value <= most)
 
 
@@ -69,7 +69,7 @@ def choice(*names: str) -> Rule:
 
 
 def _is_number(value: Any) -> bool:
-    # Fractions and decimals are numbers, too, but neither NumPy nor compiled code computes with them.
+    # Fractions and decimals are numbers as well, but neither NumPy nor compiled code supports them.
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
@@ -80,7 +80,7 @@ def _is_whole(value: Any) -> bool:
 def _as_float(value: Any) -> float:
     try:
         return float(value)
-    except OverflowError:  # an integer beyond float64: no condition holds for NaN
+    except OverflowError:  # an integer beyond float64; NaN satisfies no condition
         return np.nan
 
 
@@ -116,19 +116,19 @@ NAMES = Rule("a list of strings", _are_names)
 PATH = Rule("a path", lambda value: isinstance(value, str | os.PathLike))
 NUMBER = number("a number", lambda value: not np.isnan(value))
 POSITIVE = number("a positive number", lambda value: 0 < value < np.inf)
-NOT_NEGATIVE = number("a finite number that is not negative", lambda value: 0 <= value < np.inf)
+NOT_NEGATIVE = number("a non-negative finite number", lambda value: 0 <= value < np.inf)
 SHARE = number("a number from 0 to 1", lambda value: 0 <= value <= 1)
-POSITIVE_NUMBERS = Rule("a list of positive numbers, one at least", _are_positive)
+POSITIVE_NUMBERS = Rule("a non-empty list of positive numbers", _are_positive)
 PROBABILITY = number("a number between 0 and 1, both excluded", lambda value: 0 < value < 1)
 COUNT = whole(1)
-ESTIMATOR = Rule("an estimator, that is an object with a method fit and not its class", _is_estimator)
+ESTIMATOR = Rule("an estimator instance with a method fit, not a class", _is_estimator)
 N_JOBS = NONE | Rule(
-    "a whole number other than 0", lambda value: _is_whole(value) and value != 0 and abs(int(value)) <= _MOST_THREADS
+    "an integer other than 0", lambda value: _is_whole(value) and value != 0 and abs(int(value)) <= _MOST_THREADS
 )
 VERBOSE = FLAG | whole(0)
 RANDOM_STATE = NONE | Rule(
-    "a whole number from 0 to 2**32 - 1 or a numpy.random.RandomState",
-    # scikit-learn takes the module numpy.random for its global generator
+    "an integer from 0 to 2**32 - 1 or a numpy.random.RandomState",
+    # scikit-learn interprets the module numpy.random as the global generator
     lambda value: isinstance(value, np.random.RandomState) or value is np.random or _is_seed(value),
 )
 SCORING = NONE | Rule(
@@ -143,7 +143,7 @@ FOLDS = NONE | Rule(
     ),
 )
 
-# Of estimators. Kernels, classes and other objects are checked where they are taken apart.
+# Rules of the estimators' parameters. Kernels, classes and other objects are checked where they are used.
 PARAMETERS: dict[str, Rule] = {
     "alpha": POSITIVE,
     "alphas": COUNT | POSITIVE_NUMBERS,
@@ -172,7 +172,7 @@ PARAMETERS: dict[str, Rule] = {
 
 
 def check_parameters(estimator: Any, **special: Rule) -> None:
-    """Check all parameters of an estimator that have a rule; `special` rules come before the common ones."""
+    """Check all parameters of an estimator that have a rule; `special` rules override the common ones."""
     rules = PARAMETERS | special
     for name, value in estimator.get_params(deep=False).items():
         if name in rules:

@@ -1,4 +1,4 @@
-"""How many threads to use."""
+"""Number of threads."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from kernelrank._rules import N_JOBS
 
 
 def resolve_threads(n_jobs: int | None) -> int:
-    """Turn scikit-learn's n_jobs into a number of threads."""
+    """Convert scikit-learn's n_jobs to a number of threads."""
     N_JOBS("n_jobs", n_jobs)
     return int(joblib.effective_n_jobs(n_jobs))
 
 
 def blas_threads() -> int:
-    """Return how many threads BLAS may use, as the environment, threadpoolctl or joblib have set it.
+    """Return the number of BLAS threads, as set by the environment, threadpoolctl or joblib.
 
-    What has no ``n_jobs`` uses as many, as if it were BLAS. The number is never set here: it is one for the whole
-    process, and threadpoolctl lets only one thread of a process change it.
+    Functions without ``n_jobs`` use the same number. It is never set here: it applies to the whole process, and
+    threadpoolctl lets only one thread of a process change it.
     """
     return max((each.get_num_threads() or 1 for each in _blas().lib_controllers), default=1)
 
 
 @cache
 def _blas() -> ThreadpoolController:
-    # Looks through all loaded libraries: once is enough.
+    # Cached, as it searches all loaded libraries.
     return ThreadpoolController().select(user_api="blas")

@@ -1,4 +1,4 @@
-"""The one gate every input passes."""
+"""Validation of all inputs: vectors, weights, query ids and feature matrices."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _LONG_MESSAGE = 600  # characters
 
 
 def refuse_mask(values: Any, name: str) -> None:
-    """Raise an error if elements of a masked array are masked: NumPy would take what lies under the mask."""
+    """Raise an error if elements of a masked array are masked, because NumPy would ignore the mask."""
     parts = values if isinstance(values, list | tuple) else (values,)
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
         raise ValueError(
             f"{name} contains a missing value: elements of a masked array are masked. Fill them in (numpy.ma.filled),"
-            " or leave their rows out."
+            " or remove their rows."
         )
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return an array of NumPy; one with masked elements is an error."""
+    """Return a NumPy array; raise an error if elements are masked."""
     refuse_mask(values, name)
     return np.asarray(to_host(values))
 
 
 def as_numbers(values: Any, name: str) -> NDArray[Any]:
-    """Return an array of real numbers, which may be NaN or infinite; whole numbers stay whole."""
+    """Return an array of real numbers, which may be NaN or infinite; integers stay integers."""
     array = as_array(values, name)
     try:
         if array.dtype.kind == "O" and array.size:
@@ -59,7 +59,7 @@ def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: st
     if vector.ndim != 1:
         raise ValueError(f"{name} must have one element per row, got an array of shape {vector.shape}.")
     if vector.dtype.kind in "iu" and len(vector) and max(-int(vector.min()), int(vector.max())) > 2**53:
-        raise ValueError(f"{name} has integers beyond 2**53, which float64 cannot tell apart; pass their ranks.")
+        raise ValueError(f"{name} has integers beyond 2**53, which float64 cannot represent; pass their ranks.")
     with _quiet():
         vector = check_array(
             vector, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0, input_name=name, copy=False
@@ -72,27 +72,27 @@ def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: st
 def check_weights(
     weights: ArrayLike | None, n_rows: int, name: str = "sample_weight", of: str = "rows"
 ) -> NDArray[np.float64] | None:
-    """Return weights that are finite and not negative, or None."""
+    """Return weights as a finite, non-negative vector, or None."""
     if weights is None:
         return None
     vector = as_array(weights, name)
     if vector.ndim > 1:
-        raise ValueError(f"{name} must be a 1D array, one element for each of the {of}, got shape {vector.shape}.")
+        raise ValueError(f"{name} must be a 1D array with one element for each of the {of}, got shape {vector.shape}.")
     vector = check_vector(np.full(n_rows, vector) if vector.ndim == 0 else vector, name, n_rows, of)
     if (vector < 0).any():
         raise ValueError(f"{name} must not be negative.")
     if n_rows and not vector.any():
-        raise NoComparablePairsError(f"{name} is zero everywhere, so no pair has a weight.")
+        raise NoComparablePairsError(f"{name} is zero everywhere, so no pair has a positive weight.")
     return vector
 
 
 def scale_weights(
     weights: NDArray[np.float64] | None, queries: NDArray[np.integer[Any]] | None = None
 ) -> tuple[NDArray[np.float64] | None, Any]:
-    """Divide by a power of two, which is exact, so that no product of two weights overflows; return it as well.
+    """Divide weights by a power of two, which is exact, so that no product of two overflows; return it as well.
 
-    With `queries`, the query of each weight, every query has a power of its own, and the powers are returned as an
-    array: no query underflows beside the others.
+    With `queries`, the query of each weight, each query has its own power, and the powers are returned as an array:
+    no query underflows relative to the others.
     """
     if weights is None or len(weights) == 0:
         return weights, 1.0
@@ -133,15 +133,15 @@ def check_rows(y: Any, qid: ArrayLike | None, sample_weight: ArrayLike | None, n
 
 
 def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tuple[NDArray[np.int32] | None, int]:
-    """Return each row's query as a number 0, 1, ... (None for a single query) and how many there are.
+    """Return the query code 0, 1, ... of each row (None for a single query) and the number of queries.
 
-    Query ids may be anything hashable, in any order; they are numbered as they first appear. `name` is for errors.
+    Query ids may be any hashable objects in any order; codes follow their first rows. `name` is for errors.
     """
     if qid is None:
         return None, 1
     refuse_mask(qid, name)
     if isinstance(qid, Set | Mapping):
-        raise ValueError(f"{name} must have one element per row in their order, got a {type(qid).__name__}.")
+        raise ValueError(f"{name} must have one element per row, in the order of the rows, got a {type(qid).__name__}.")
     ids = qid if isinstance(qid, np.ndarray) else as_id_array(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
@@ -157,31 +157,31 @@ def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tup
         raise ValueError(f"{name} contains NaN or infinity.")
     if ids.dtype.kind in "mM" and np.isnat(ids).any():
         raise ValueError(f"{name} contains a missing value.")
-    # Rows that come grouped, as they mostly do, are few runs.
+    # Rows are mostly grouped by query, so that there are few runs.
     starts = _run_starts(ids)
     codes_of_runs, n_queries = _number(ids[starts])
     return np.repeat(codes_of_runs, np.diff(np.append(starts, n_rows))), n_queries
 
 
 def _hint_of_sizes(ids: NDArray[Any], n_rows: int) -> str:
-    """Say how to convert sizes of groups, as XGBoost and LightGBM take them, if ids may be such."""
+    """Return a hint if ids may be group sizes, as in XGBoost and LightGBM."""
     if ids.dtype.kind not in "iu" or ids.sum() != n_rows:
         return ""
     return " If these are the sizes of groups of rows, pass numpy.repeat(numpy.arange(len(sizes)), sizes)."
 
 
 def _number(ids: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
-    """Give ids numbers as they first appear."""
+    """Assign numbers to ids in the order of their first rows."""
     places, n_places = _places(ids)
     first = np.full(n_places, len(ids))
-    first[places[::-1]] = np.arange(len(ids) - 1, -1, -1)  # of several, the last one stays
+    first[places[::-1]] = np.arange(len(ids) - 1, -1, -1)  # duplicates: the last assignment is the first row
     numbers = np.empty(n_places, dtype=np.int32)
     numbers[np.argsort(first)] = np.arange(n_places, dtype=np.int32)
     return numbers[places], int((first < len(ids)).sum())
 
 
 def _places(ids: NDArray[Any]) -> tuple[NDArray[Any], int]:
-    """Give equal ids the same place, and different ones different places, among not many more than there are ids."""
+    """Map equal ids to the same integer and different ids to different ones, in a range of about the number of ids."""
     if len(ids) and ids.dtype.kind in "iu":
         span = int(ids.max()) - int(ids.min()) + 1
         if span <= 4 * len(ids):
@@ -192,19 +192,19 @@ def _places(ids: NDArray[Any]) -> tuple[NDArray[Any], int]:
 
 
 def _are_codes(ids: NDArray[np.int32]) -> bool:
-    """Tell whether ids are 0, 1, ... in the order in which they first appear."""
+    """Return whether ids are 0, 1, ... in the order of their first rows."""
     if len(ids) == 0 or ids[0] != 0 or ids.min() < 0:
         return False
     return bool((np.diff(np.maximum.accumulate(ids)) <= 1).all())
 
 
 def as_id_array(qid: ArrayLike) -> NDArray[Any]:
-    """Make an array of ids without turning mixed types into text, or tuples into columns."""
+    """Convert ids to an array, without converting mixed types to text or tuples to columns."""
     qid = to_host(qid)
     if hasattr(qid, "__array__") or not isinstance(qid, Iterable) or isinstance(qid, str | bytes):
         return np.asarray(qid)
     ids = list(qid)
-    # Arrays of text lose zero bytes at its end, and arrays of large integers their last digits.
+    # Arrays of text lose trailing zero bytes, and arrays of large integers their last digits.
     if len({type(each) for each in ids}) <= 1 and not isinstance(ids[0] if ids else None, tuple | list | str):
         array = np.asarray(ids)
         if array.ndim == 1 and not (array.dtype.kind == "f" and ids and isinstance(ids[0], int)):
@@ -221,7 +221,7 @@ def _encode_objects(ids: NDArray[np.object_], name: str) -> tuple[NDArray[np.int
 
 
 def _run_starts(ids: NDArray[Any]) -> NDArray[np.intp]:
-    """Return where ids differ from the ones before; everywhere, if they cannot be compared."""
+    """Return the indices where an id differs from the one before; all indices, if ids cannot be compared."""
     try:
         differ = ids[1:] != ids[:-1]
         return np.flatnonzero(np.concatenate(([True], differ.astype(bool)))) if len(ids) else np.empty(0, np.intp)
@@ -245,12 +245,12 @@ def _encode_one_by_one(ids: NDArray[np.object_], name: str) -> tuple[NDArray[np.
 def _is_missing(each: Any) -> bool:
     try:
         return each is None or bool(each != each)
-    except (TypeError, ValueError):  # pandas' NA is neither equal nor different; an array is for the caller to refuse
+    except (TypeError, ValueError):  # comparing pandas' NA raises; the caller rejects arrays
         return not isinstance(each, np.ndarray)
 
 
 def separate_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
-    """Take a data-frame column named "qid" out of X, as the query ids."""
+    """Split a data frame into features and query ids, if it has a column named "qid"."""
     frame = as_frame(X)
     if frame is None or QID_COLUMN not in frame.columns:
         return X, qid
@@ -260,12 +260,12 @@ def separate_qid(X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
 
 
 def warn_of_query_columns(estimator: Any, X: Any) -> None:
-    """Warn if features have names of query ids; to be called by a ranker that is fitted without queries."""
+    """Warn if a ranker is fitted without queries to features that are named like query ids."""
     names = query_columns(X)
     if names:
         warn(
-            f"{type(estimator).__name__} is fitted without queries, but the feature {names[0]!r} has the name of a"
-            " column of query ids. As a feature it is a number like any other, and all rows are compared with each"
+            f"{type(estimator).__name__} is fitted without queries, but the feature {names[0]!r} is named like a"
+            " column of query ids. It is used as an ordinary feature, and all rows are compared with each"
             ' other. Pass the ids as qid=..., name the column of a data frame "qid", or put the ranker into'
             " kernelrank.pipelines.make_query_pipeline, which keeps that column away from the other steps. If it is a"
             " feature, rename it, or ignore kernelrank.exceptions.QueryColumnWarning.",
@@ -274,17 +274,17 @@ def warn_of_query_columns(estimator: Any, X: Any) -> None:
 
 
 def warn_of_missing_queries(estimator: Any) -> None:
-    """Warn if an estimator was fitted with queries; to be called by what scores it without."""
+    """Warn if an estimator that was fitted with queries is scored without."""
     model = estimator
-    while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # of a search, of a pipeline
+    while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # a search, or a pipeline
         model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
     if getattr(model, "_fitted_with_queries", False):
         warn(
             f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are compared."
             " Pass qid to score. If you did, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
-            " searches and cross-validation, only get it with metadata routing. There are two remedies: put the steps"
+            " searches and cross-validation, only get it with metadata routing. Either put the steps"
             " into kernelrank.pipelines.make_query_pipeline instead of a Pipeline, with the ids in a data-frame column"
-            ' named "qid"; or enable routing by sklearn.set_config(enable_metadata_routing=True).',
+            ' named "qid"; or enable routing with sklearn.set_config(enable_metadata_routing=True).',
             MissingQueryWarning,
         )
 
@@ -292,8 +292,8 @@ def warn_of_missing_queries(estimator: Any) -> None:
 def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool = False) -> Any:
     """Return X as a finite float32 or float64 matrix, dense or canonical CSR/CSC; record or check its columns.
 
-    It is NumPy's, unless scikit-learn dispatches array libraries and `any_namespace` says that the estimator does so,
-    too.
+    It is a NumPy array, unless scikit-learn's ``array_api_dispatch`` is set and `any_namespace` says that the estimator
+    supports other libraries.
     """
     X = X if any_namespace else to_host(X)
     xp = accepted_namespace(X)
@@ -310,12 +310,12 @@ def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool =
 
 
 def check_matrix(X: Any, user: str, **options: Any) -> Any:
-    """Return X as scikit-learn's ``check_array`` does, with the errors of :func:`check_features`."""
+    """Validate X with scikit-learn's ``check_array``, with the errors of :func:`check_features`."""
     return _check(check_array, X, user, input_name="X", **options)
 
 
 def _check(check: Callable[..., Any], X: Any, user: str, **options: Any) -> Any:
-    """Check X by a function of scikit-learn; errors name X, the columns that are to blame, and the remedy."""
+    """Validate X with a function of scikit-learn; errors name X, the offending columns and the remedy."""
     X = refuse_what_is_no_number(X)
     try:
         with _quiet():
@@ -326,7 +326,7 @@ def _check(check: Callable[..., Any], X: Any, user: str, **options: Any) -> Any:
 
 
 def refuse_what_is_no_number(X: Any) -> Any:
-    """Return a matrix, of which lists become an array; masked elements and dates are errors."""
+    """Return X, with lists converted to an array; raise an error for masked elements and dates."""
     refuse_mask(X, "X")
     X = np.asarray(X) if isinstance(X, list | tuple) else X
     dates = explain_dates(X)
@@ -336,7 +336,7 @@ def refuse_what_is_no_number(X: Any) -> Any:
 
 
 def _explain(error: Exception, X: Any, user: str) -> str:
-    """Say more about an error of scikit-learn, if it can be told from X what is wrong with it."""
+    """Extend an error message of scikit-learn by the cause, if it can be found in X."""
     words = str(error)
     words = words if len(words) < _LONG_MESSAGE else words.splitlines()[0]  # the rest may be all of X
     if hasattr(X, "shape") and not is_foreign(X):
@@ -350,7 +350,7 @@ def _explain(error: Exception, X: Any, user: str) -> str:
 
 
 def count_rows(X: Any) -> int:
-    """Return the number of rows of what another estimator will check."""
+    """Return the number of rows of an input that another estimator will validate."""
     refuse_mask(X, "X")
     X = np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "shape") else X
     try:
@@ -360,25 +360,25 @@ def count_rows(X: Any) -> int:
 
 
 def as_rows(fold: Any, m: int) -> NDArray[np.intp]:
-    """Return the numbers of rows that are given by number, or by a mask."""
+    """Return row indices, given as indices or as a mask."""
     try:
         numbers = as_array(fold, "a fold")
         numbers = numbers.astype(np.intp) if numbers.size == 0 else numbers
         if numbers.dtype.kind in "iu" and numbers.size and numbers.min() < 0:
-            raise IndexError("a row is negative")
+            raise IndexError("a row index is negative")
         rows: NDArray[np.intp] = np.arange(m)[numbers]
     except (IndexError, ValueError) as reason:
         raise ValueError(
-            f"A fold is a list of rows to hold out, below {m}, or a mask of them ({reason}). Of (train, test), pass the"
+            f"A fold must be a list of held-out row indices below {m}, or a mask ({reason}). Of (train, test), pass the"
             " test rows."
         ) from None
     if rows.ndim != 1:
-        raise ValueError("A fold is a list of rows to hold out. Of (train, test), pass the test rows.")
+        raise ValueError("A fold must be a list of held-out row indices. Of (train, test), pass the test rows.")
     return rows
 
 
 def require_place(estimator: Any, X: Any, fitted: Any, methods: Sequence[str]) -> None:
-    """Make sure that rows are of the array library, and on the device, of what was fitted."""
+    """Check that X has the array library and device of the fitted model."""
     if place(X) != place(fitted):
         raise ValueError(
             f"Inputs passed to {' or '.join(f'{type(estimator).__name__}.{name}()' for name in methods)} must use the"
@@ -388,5 +388,5 @@ def require_place(estimator: Any, X: Any, fitted: Any, methods: Sequence[str]) -
 
 
 def _quiet() -> np.errstate:
-    """Silence the sums by which scikit-learn looks for infinities: finite numbers may overflow them."""
+    """Suppress warnings of scikit-learn's check for infinities, whose sums of finite numbers may overflow."""
     return np.errstate(over="ignore", invalid="ignore")

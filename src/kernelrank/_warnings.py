@@ -1,4 +1,4 @@
-"""Warnings that point to the user's line of code, and are shown once per call."""
+"""Warnings that point to the user's line of code and are shown once per call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import joblib
 
 Found = TypeVar("Found")
 
-_LIBRARIES = ("kernelrank", "sklearn", "joblib")  # frames that a user did not write
+_LIBRARIES = ("kernelrank", "sklearn", "joblib")  # frames that are not the user's
 _PARALLEL = joblib.Parallel.__call__.__code__
 _SHOWN_ONCE = ("default", "module", "once")  # actions of a filter
 
@@ -23,10 +23,10 @@ _shown: WeakKeyDictionary[Any, set[type[Warning]]] = WeakKeyDictionary()
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the innermost line of code that belongs neither to kernelrank nor to scikit-learn or joblib.
+    """Warn at the innermost line of code outside of kernelrank, scikit-learn and joblib.
 
-    Python shows a warning once per line of code, but forgets what it has shown whenever filters change, and
-    scikit-learn changes them for every fit of a search or a cross-validation. So a category is shown once for each
+    Python shows a warning once per line of code, but forgets which were shown whenever filters change, and
+    scikit-learn changes them in every fit of a search or a cross-validation. Therefore a category is shown once per
     call of ``joblib.Parallel`` on the way to the user's line, unless the filters ask for more ("always", "error").
     """
     frame, level, search = _find_caller(sys._getframe(1))
@@ -40,7 +40,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def _find_caller(frame: FrameType) -> tuple[FrameType, int, Any]:
-    """Return the user's frame, how many frames it is away, and the outermost ``joblib.Parallel`` that runs between."""
+    """Return the user's frame, its distance in frames, and the outermost ``joblib.Parallel`` in between."""
     level, search = 1, None
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES:
         if frame.f_code is _PARALLEL:
@@ -50,7 +50,7 @@ def _find_caller(frame: FrameType) -> tuple[FrameType, int, Any]:
 
 
 def _is_shown_once(text: str, category: type[Warning], frame: FrameType) -> bool:
-    """Tell whether the filter that applies is one of those that do not repeat a warning."""
+    """Return whether the applicable filter does not repeat a warning."""
     module, line = frame.f_globals.get("__name__", ""), frame.f_lineno
     for action, message, kind, where, number in warnings.filters:
         if (
@@ -64,26 +64,26 @@ def _is_shown_once(text: str, category: type[Warning], frame: FrameType) -> bool
 
 
 class Recorded(NamedTuple):
-    """Text and category of a warning; unlike the warning itself it can be sent to another process."""
+    """Text and category of a warning; unlike the warning itself it can be pickled."""
 
     text: str
     category: type[Warning]
 
     @property
     def kind(self) -> tuple[type[Warning], str]:
-        """Category and the text as far as the first figure: warnings that differ in figures only are of one kind."""
+        """Category and text up to the first digit: warnings that differ only in numbers are of one kind."""
         return self.category, re.split(r"\d", self.text, maxsplit=1)[0]
 
 
 def record(function: Callable[..., Found], *arguments: Any) -> tuple[Found, list[Recorded]]:
-    """Call a function; return its result, and the warnings that it would have shown."""
+    """Call a function; return its result and the warnings that it would have shown."""
     with warnings.catch_warnings(record=True) as caught:
         found = function(*arguments)
     return found, [Recorded(str(each.message), each.category) for each in caught]
 
 
 def warn_once(recorded: list[Recorded], among: str) -> None:
-    """Show one warning of each kind, the first, and how many there were; `among` says of what."""
+    """Show the first warning of each kind and the number of such warnings; `among` names the tasks."""
     counts = Counter(each.kind for each in recorded)
     for first in {each.kind: each for each in reversed(recorded)}.values():
         count = counts[first.kind]

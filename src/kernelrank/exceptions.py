@@ -20,48 +20,48 @@ __all__ = [
 
 
 class InvalidParameterError(ValueError, TypeError):
-    """A parameter has a value of a wrong type or out of its range; the message names the parameter."""
+    """Error for a parameter of a wrong type or out of range; the message names the parameter."""
 
 
 class UndefinedMetricError(ValueError):
-    """A metric is defined for none of the queries."""
+    """Error for a metric that is undefined for all queries."""
 
 
 class NoComparablePairsError(UndefinedMetricError):
-    """No two rows of a common query have different utilities, so there is nothing to rank."""
+    """Error if no two rows of the same query have different utilities."""
 
 
 class DataFormatError(ValueError):
-    """A data file does not follow its format, or is damaged; the message starts with the file and, if any, the line."""
+    """Error for an invalid or damaged data file; the message starts with the file and, if known, the line."""
 
 
 class ModelFormatError(ValueError):
-    """A file holds no model that can be read: it is of another kind, damaged, or newer than this version."""
+    """Error for a file that is not a model file, is damaged, or was written by a newer version."""
 
 
 class FewPermutationsWarning(UserWarning):
-    """Utilities can be exchanged in so few ways that no permutation test finds anything."""
+    """Warning that there are too few permutations for a permutation test to be significant."""
 
 
 class IdenticalRowsWarning(UserWarning):
-    """Rows that are tested on have identical ones among those that are trained on."""
+    """Warning that some test rows are identical to training rows."""
 
 
 class MissingQueryWarning(UserWarning):
-    """A model fitted with queries is scored as if all rows belonged to a single one."""
+    """Warning that a model fitted with queries is scored without them, as if all rows were one query."""
 
 
 class PathEndWarning(UserWarning):
-    """The best alpha is the first or the last of those that were tried, and others may be better."""
+    """Warning that the best alpha is at an end of the path, so that values beyond it may be better."""
 
 
 class QueryColumnWarning(MissingQueryWarning):
-    """A ranker is fitted without queries, but one of its features has the name of a column of query ids."""
+    """Warning that a ranker is fitted without queries, but a feature is named like query ids."""
 
 
 class PooledEstimateWarning(UserWarning):
-    """Scores of different models are compared with each other, which makes an estimate pessimistic."""
+    """Warning that scores of different models are compared, which makes an estimate pessimistic."""
 
 
 class UndefinedQueryWarning(UserWarning):
-    """A metric is not defined for some of the queries, and its mean is over the others."""
+    """Warning that a metric is undefined for some queries, which are left out of its mean."""

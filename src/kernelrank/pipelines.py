@@ -1,4 +1,4 @@
-"""Pipelines of scikit-learn that know about queries."""
+"""Pipelines of scikit-learn with support for queries."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["QueryPipeline", "make_query_pipeline"]
 def make_query_pipeline(
     *steps: Any, memory: Any = None, transform_input: list[str] | None = None, verbose: bool = False
 ) -> QueryPipeline:
-    """Make a pipeline that ends with a ranker and takes the queries past the steps before it.
+    """Make a pipeline that passes queries to a ranker as its last step, but not to the transformers.
 
-    The queries are the column ``qid`` of a data frame, or the argument `qid`. No transformer sees them; ``fit`` and
-    ``score`` of the ranker get them. Since they travel inside of X, this works in scikit-learn's searches and
-    cross-validation without metadata routing.
+    The queries are the column ``qid`` of a data frame, or the argument `qid`. They are removed before the transformers
+    and passed to ``fit`` and ``score`` of the ranker. Since the column is a part of X, this works in scikit-learn's
+    searches and cross-validation without metadata routing.
 
     Parameters
     ----------
     *steps : estimators
-        Transformers, and a ranker as the last one: :class:`kernelrank.RankSVM`, :class:`kernelrank.RankRLS`, or any
+        Transformers, and a ranker as the last step: :class:`kernelrank.RankSVM`, :class:`kernelrank.RankRLS`, or any
         other estimator whose ``fit`` has a parameter `qid`.
     memory, transform_input, verbose
         As in ``sklearn.pipeline.make_pipeline``.
@@ -35,11 +35,11 @@ def make_query_pipeline(
     Returns
     -------
     QueryPipeline
-        A ``sklearn.pipeline.Pipeline`` with steps named by their classes, in lower case.
+        A ``sklearn.pipeline.Pipeline`` whose steps are named by their lower-case classes.
 
     See Also
     --------
-    sklearn.pipeline.make_pipeline : For rows that are one ranking, without queries.
+    sklearn.pipeline.make_pipeline : Pipeline for rows without queries.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def make_query_pipeline(
     >>> from kernelrank.pipelines import make_query_pipeline
     >>> rng = np.random.default_rng(0)
     >>> X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["price", "stars"]).assign(qid=np.arange(120) // 10)
-    >>> y = X["stars"] - X["price"] + 100 * X["qid"]  # queries are on different levels
+    >>> y = X["stars"] - X["price"] + 100 * X["qid"]  # queries have different levels
     >>> model = make_query_pipeline(StandardScaler(), RankSVM()).fit(X, y)
     >>> model.score(X, y) > 0.99
     True
@@ -63,28 +63,28 @@ def make_query_pipeline(
     return QueryPipeline(named, memory=memory, transform_input=transform_input, verbose=verbose)
 
 
-def _past_the_queries(name: str) -> Any:
-    """Return a method of ``Pipeline`` for rows whose column of queries, if there is one, is left out first."""
+def _without_queries(name: str) -> Any:
+    """Return a method of ``Pipeline`` that removes the column of queries, if any, from X."""
 
     def is_available(pipeline: QueryPipeline) -> bool:
-        return callable(getattr(super(QueryPipeline, pipeline), name))  # or an AttributeError that says why not
+        return callable(getattr(super(QueryPipeline, pipeline), name))  # or raises an AttributeError with the reason
 
     def method(self: QueryPipeline, X: Any, **params: Any) -> Any:
         return getattr(super(QueryPipeline, self), name)(separate_qid(X, None)[0], **params)
 
     method.__name__ = name
-    method.__doc__ = f"""Transform the data, and apply `{name}` of the last step.
+    method.__doc__ = f"""Transform the data, and call `{name}` of the last step.
 
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            A data-frame column named "qid" is left out.
+            A data-frame column named "qid" is ignored.
         **params
             As in ``sklearn.pipeline.Pipeline``.
 
         Returns
         -------
-        ndarray, or what the last step returns
+        ndarray, or the result of the last step
         """
     return available_if(is_available)(method)
 
@@ -98,7 +98,7 @@ def _takes_qid(method: Any) -> bool:
 
 
 class QueryPipeline(Pipeline):  # type: ignore[misc]
-    """Pipeline that takes queries past its transformers to its last step; see :func:`make_query_pipeline`.
+    """Pipeline that passes queries to its last step, but not to its transformers; see :func:`make_query_pipeline`.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
 
     Notes
     -----
-    Any other step whose ``fit`` has a parameter `qid`, such as :class:`kernelrank.NystromMap`, gets the queries, too.
+    Other steps whose ``fit`` has a parameter `qid`, such as :class:`kernelrank.NystromMap`, also receive the queries.
     With metadata routing enabled, they are routed to the steps that request them.
 
     Examples
@@ -144,9 +144,9 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If there are no queries, or if they are given twice.
+            If queries are missing, or are given twice.
         TypeError
-            If the last step takes none.
+            If the last step does not take queries.
         """
         X, queries = self._queries_of_fit(X, qid)
         super().fit(X, y, **queries, **params)
@@ -161,7 +161,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         qid: ArrayLike | None = None,
         **params: Any,
     ) -> float:
-        """Transform the data, and apply `score` of the last step to them and their queries.
+        """Transform the data, and return the score of the last step with the queries.
 
         Parameters
         ----------
@@ -182,11 +182,11 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If there are no queries, or if they are given twice.
+            If queries are missing, or are given twice.
         """
         X, qid = separate_qid(X, qid)
         last = self.steps[-1][1]
-        if not _takes_qid(last.score):  # accuracy of a classifier, say
+        if not _takes_qid(last.score):  # such as the accuracy of a classifier
             return float(super().score(X, y, sample_weight, **params))
         _require(qid, "score")
         if get_config()["enable_metadata_routing"]:
@@ -215,14 +215,14 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
 
     @_last_has("rank")  # type: ignore[untyped-decorator]
     def rank(self, X: Any, qid: ArrayLike | None = None) -> Any:
-        """Rank every row in its query: 1 is the best, equal scores share the better rank.
+        """Return the rank of each row in its query: 1 is the best, and equal scores share the better rank.
 
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
             A data-frame column named "qid" is the query of each row.
         qid : array-like of shape (n_samples,), optional
-            Query of each row, if X has no such column. Without either, all rows are one query.
+            Query of each row, if X has no such column. By default all rows are one query.
 
         Returns
         -------
@@ -231,18 +231,18 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         X, qid = separate_qid(X, qid)
         return self.steps[-1][1].rank(self._transformed(X), qid)
 
-    predict = _past_the_queries("predict")
-    predict_proba = _past_the_queries("predict_proba")
-    predict_log_proba = _past_the_queries("predict_log_proba")
-    decision_function = _past_the_queries("decision_function")
-    score_samples = _past_the_queries("score_samples")
-    transform = _past_the_queries("transform")
+    predict = _without_queries("predict")
+    predict_proba = _without_queries("predict_proba")
+    predict_log_proba = _without_queries("predict_log_proba")
+    decision_function = _without_queries("decision_function")
+    score_samples = _without_queries("score_samples")
+    transform = _without_queries("transform")
 
     def _transformed(self, X: Any) -> Any:
         return self[:-1].transform(X) if len(self.steps) > 1 else X
 
     def _queries_of_fit(self, X: Any, qid: ArrayLike | None) -> tuple[Any, dict[str, Any]]:
-        """Return X without queries, and how they are handed to ``Pipeline.fit``."""
+        """Return X without queries, and the arguments that pass them to ``Pipeline.fit``."""
         X, qid = separate_qid(X, qid)
         _require(qid, "fit")
         if get_config()["enable_metadata_routing"]:
@@ -250,9 +250,9 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         name, last = self.steps[-1]
         if not (hasattr(last, "fit") and _takes_qid(last.fit)):
             raise TypeError(
-                f"The last step of a query pipeline must be a ranker, whose fit has a parameter qid, but {name!r} is"
-                f" {last!r}. A search goes around the pipeline, not into it; a nested pipeline is made by"
-                " make_query_pipeline, too."
+                f"The last step of a query pipeline must be a ranker whose fit has a parameter qid, but {name!r} is"
+                f" {last!r}. Use a search around the pipeline, not inside it, and make nested pipelines with"
+                " make_query_pipeline."
             )
         takers = [name for name, step in self.steps if hasattr(step, "fit") and _takes_qid(step.fit)]
         return X, {f"{name}__qid": qid for name in takers}
@@ -261,8 +261,8 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
 def _require(qid: ArrayLike | None, method: str) -> None:
     if qid is None:
         raise ValueError(
-            f'{method} of a query pipeline needs queries, but X has no column named "qid", and qid is not given.'
-            ' Rename the column that has the ids, as in X.rename(columns={"query_id": "qid"}), or pass qid=...;'
-            " scikit-learn's searches pass such an argument on to score with metadata routing only, but always the"
-            " column. Rows without queries are one ranking: use sklearn.pipeline.make_pipeline for them."
+            f'{method} of a query pipeline requires queries, but X has no column named "qid", and qid is None.'
+            ' Rename the column of ids, as in X.rename(columns={"query_id": "qid"}), or pass qid=...;'
+            " scikit-learn's searches pass the argument to score only with metadata routing, but always pass the"
+            " column. For rows without queries, use sklearn.pipeline.make_pipeline."
         )

@@ -1,4 +1,4 @@
-"""Small data files, and programs called as a shell would."""
+"""Small data files, and programs called as from a shell."""
 
 import json
 
@@ -10,7 +10,7 @@ from kernelrank import cli
 
 @pytest.fixture
 def rng():
-    """One seed: programs are slow to start, and what they call is tested elsewhere."""
+    """Return a generator with a single seed, as programs start slowly and their functions are tested elsewhere."""
     return np.random.default_rng(0)
 
 
@@ -43,7 +43,7 @@ def held_out(tmp_path, rng):
 
 
 class Shell:
-    """Runs a program in this process; keeps its exit code and what it printed."""
+    """Program run in this process; keeps its exit code and output."""
 
     def __init__(self, capsys):
         self._capsys = capsys
@@ -61,7 +61,7 @@ class Shell:
         return json.loads(self.out, parse_constant=pytest.fail)
 
     def assert_refused(self, *words):
-        """Hold that a mistake is answered with one clear line."""
+        """Assert that the program failed with exit code 2 and a one-line error that contains the words."""
         assert self.code == 2
         last = self.err.strip().splitlines()[-1]
         assert ": error: " in last

@@ -1,4 +1,4 @@
-"""A disk that is full, and what is told about it."""
+"""Errors of a full disk."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The commands, from files to files."""
+"""Commands of kernelrank, from input files to output files."""
 
 import lzma
 import os
@@ -25,7 +25,7 @@ PROGRAM = [sys.executable, "-c", "import sys; from kernelrank.cli import main; s
 
 
 def fitted(rows, **parameters):
-    data = load_svmlight(rows.path)  # sparse, as the programs have it: sums are the same to the last bit
+    data = load_svmlight(rows.path)  # sparse, as in the programs, so that sums are equal to the last bit
     return RankSVM(**parameters).fit(data.X, data.y, qid=data.qid)
 
 
@@ -61,7 +61,7 @@ def test_not_converged_is_said_and_fails_only_when_strict(shell, train, tmp_path
     assert "warning: Not converged" in shell.err
     assert shell.json["converged"] is False
     assert shell(*few, "--strict").code == 1
-    assert load_model(tmp_path / "m").n_iter_ == 2  # the best model is kept
+    assert load_model(tmp_path / "m").n_iter_ == 2  # the best model so far is kept
 
 
 def test_evaluate_agrees_with_the_metrics(shell, train, held_out, tmp_path):
@@ -99,7 +99,7 @@ def test_evaluate_shows_queries_and_takes_scores_from_anywhere(shell, held_out, 
 
 @pytest.fixture
 def sparse_grades(tmp_path, rng):
-    """Twelve queries with ids of five digits, of which a third have nothing relevant; scores beside them."""
+    """Return a file of twelve queries with ids of five digits, a third without a relevant row, and a file of scores."""
     qid, x = np.repeat(np.arange(18_210, 18_222), 8), rng.normal(size=96)
     y = np.where(qid % 3 == 0, 0, (x + rng.normal(size=96) > 0.5).astype(int))
     y[::8] = (qid[::8] % 3 > 0).astype(int)
@@ -110,7 +110,7 @@ def sparse_grades(tmp_path, rng):
 
 
 def table_of(text, heading="metric"):
-    """Lines of a printed table by their first word."""
+    """Return the lines of a printed table by their first word."""
     lines = [line.split() for line in text.split("\n\n")[0 if text.startswith(heading) else -1].splitlines()]
     return {line[0]: line[1:] for line in lines}
 
@@ -218,7 +218,7 @@ def test_cv_measures_err_by_the_top_grade_of_all_rows(shell, tmp_path):
     folds = shell("cv", path, "--alphas", "1", "--folds", 4, "--metric", "err", "--json").json["metrics"]["err"][
         "folds"
     ]
-    assert sorted(folds)[2] < 0.1  # a row of grade 1 satisfies one reader of 16 if the top grade is 4
+    assert sorted(folds)[2] < 0.1  # with a maximum grade of 4, a row of grade 1 stops one user in 16
     assert max(folds) > 0.3
 
 
@@ -276,7 +276,7 @@ class TestLeastSquares:
         assert not (tmp_path / "m").exists()
 
     def test_rows_are_as_dense_as_those_of_the_model(self, shell, tmp_path, rng, monkeypatch):
-        """Some kernels take no sparse rows."""
+        """Some kernels require dense rows."""
         monkeypatch.setattr(_data, "_DENSE_AT_ONCE", 50)
         X = rng.uniform(size=(25, 3))
         path, scores = tmp_path / "rows.txt", tmp_path / "scores.txt"
@@ -401,10 +401,10 @@ class TestKernels:
                 (("--kernel", "linear", "--degree", 2), "--degree is for --kernel polynomial"),
                 (("--kernel", "gaussian", "--coef0", 1), "--coef0 is for --kernel polynomial"),
                 (("--kernel", "gaussian", "--gamma", 0), "gamma must be a positive number"),
-                (("--kernel", "polynomial", "--degree", 0), "degree must be a positive whole number"),
-                (("--kernel", "polynomial", "--coef0", -1), "coef0 must be a finite number that is not negative"),
+                (("--kernel", "polynomial", "--degree", 0), "degree must be a positive integer"),
+                (("--kernel", "polynomial", "--coef0", -1), "coef0 must be a non-negative finite number"),
                 (("--n-basis", 5), "--n-basis is for --kernel gaussian or polynomial, or for --method rankrls"),
-                (("--kernel", "gaussian", "--n-basis", 0), "--n-basis: must be 1 at least"),
+                (("--kernel", "gaussian", "--n-basis", 0), "--n-basis: must be at least 1"),
                 (("--kernel", "gaussian", "--positive"), "positive=True is for the linear kernel"),
             ):
                 shell(*command, *flags).assert_refused(words)
@@ -422,7 +422,7 @@ class TestClassifiers:
         ids=repr,
     )
     def test_their_scores_are_predicted(self, shell, train, tmp_path, model):
-        train.X = np.abs(train.X)  # one of these kernels takes no others, nor sparse rows
+        train.X = np.abs(train.X)  # one of these kernels requires non-negative dense rows
         train.save()
         model.fit(train.X, np.array(["a", "b", "c", "d"])[train.y])
         save_model(model, tmp_path / "m")
@@ -511,7 +511,7 @@ class TestTables:
 
     def test_a_model_with_names_refuses_rows_without(self, shell, table, train, tmp_path):
         shell("train", tmp_path / "t.csv", "--target", "price", "-o", tmp_path / "m")
-        shell("predict", train.path, "-m", tmp_path / "m").assert_refused("by name (a, b)", train.path)
+        shell("predict", train.path, "-m", tmp_path / "m").assert_refused("named features (a, b)", train.path)
 
     def test_a_column_of_queries_can_be_dropped(self, shell, table, tmp_path):
         command = ("train", tmp_path / "t.csv", "--target", "price", "--drop", "qid", "-o", tmp_path / "m", "--json")
@@ -700,7 +700,7 @@ def test_a_reader_that_has_seen_enough(train, tmp_path):
 def test_ctrl_c_is_clean(tmp_path, rng):
     path = tmp_path / "many.txt"
     with open(path, "w") as file:
-        for y, *x in rng.normal(size=(30_000, 21)):  # hundreds of iterations, until float64 can do no more
+        for y, *x in rng.normal(size=(30_000, 21)):  # hundreds of iterations, up to the precision of float64
             file.write(f"{y} " + " ".join(f"{k}:{value:.4f}" for k, value in enumerate(x, 1)) + "\n")
     old = tmp_path / "m"
     old.write_text("an older model")
@@ -740,7 +740,7 @@ def test_demo(shell, tmp_path):
 
 
 class TestPaths:
-    """Alphas that go on, ends of them, and kernels to choose from."""
+    """Extension of paths, their ends, and the choice of kernels."""
 
     @pytest.fixture
     def wine(self, tmp_path):
@@ -757,7 +757,7 @@ class TestPaths:
 
     def test_the_table_says_where_the_best_is_at_the_end(self, shell, wine):
         shell("cv", wine, "--alphas", "1000,100", "--folds", 3)
-        assert re.search(r"^100 .*\* at the end: others beyond it may be better$", shell.out, re.MULTILINE)
+        assert re.search(r"^100 .*\* at the end of the path: values beyond it may be better$", shell.out, re.MULTILINE)
         assert "warning: The best alpha, 100, is the smallest" in shell.err
         assert shell("cv", wine, "--alphas", "1000,100", "--folds", 3, "--json").json["alpha_at_end"] is True
 
@@ -787,4 +787,4 @@ class TestPaths:
             "--gamma"
         )
         shell("cv", train.path, "--kernel", "gaussian", "--gamma", "1,wide").assert_refused("1,wide")
-        shell("cv", train.path, "--kernel", "polynomial", "--degree", "1.5").assert_refused("whole numbers")
+        shell("cv", train.path, "--kernel", "polynomial", "--degree", "1.5").assert_refused("integers")

@@ -1,4 +1,4 @@
-"""Query ids on the command line: as they are written in the file."""
+"""Query ids on the command line are compared as they are written in the file."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ IDS = ["01", "1", "001", "1.10", "1.1", "1e5", "100000", "12345678901234567890"]
 
 
 def write_table(path, ids, rng):
-    """Three rows of every query."""
+    """Write a table with three rows per query."""
     rows = [f"{each},{rng.normal()!r},{grade}\n" for each in ids for grade in range(3)]
     path.write_text("query,a,y\n" + "".join(rows))
     return path

@@ -1,4 +1,4 @@
-"""SVM^rank's arguments, files and meanings."""
+"""Replacements of SVM^rank's programs: arguments, files and meanings."""
 
 import re
 
@@ -21,7 +21,7 @@ def classify(shell):
 
 
 def pairs_of(rows):
-    """All pairs (query, lower row, higher row)."""
+    """Return all pairs (query, lower row, higher row)."""
     for query in dict.fromkeys(rows.qid.tolist()):
         inside = np.flatnonzero(rows.qid == query)
         for i in inside:
@@ -31,7 +31,7 @@ def pairs_of(rows):
 
 
 def objective(pairs, n_queries, scores, squared_norm, C, loss):
-    """1/2 ||w||^2 + C/n * (sum over the queries of their slacks), as SVM^rank states it."""
+    """Return 1/2 ||w||^2 + C/n * (sum over the queries of their slacks), the objective of SVM^rank."""
     query, low, high = pairs
     slacks = np.maximum(0.0, 1.0 - (scores[high] - scores[low]))
     shares = 1.0 if loss == 1 else 1.0 / np.bincount(query)[query]
@@ -43,14 +43,14 @@ def number(text, name):
 
 
 def matrix(X, kernel, d=3, g=1.0, s=1.0, r=1.0):
-    """Kernels of all rows, by SVM^light's formulas and defaults."""
+    """Return the kernel matrix of all rows, with SVM^light's formulas and defaults."""
     if kernel == 1:
         return (s * X @ X.T + r) ** d
     return X @ X.T if kernel == 0 else np.exp(-g * ((X[:, None] - X) ** 2).sum(axis=2))
 
 
 KERNELS = [
-    ("-t", 0, "-g", 5, "-d", 2),  # which the linear kernel has not: no effect, as there
+    ("-t", 0, "-g", 5, "-d", 2),  # parameters of other kernels have no effect, as in SVM^rank
     ("-t", 2),
     ("-t", 2, "-g", 0.1),
     ("-t", 1, "-s", 0.1),
@@ -65,13 +65,13 @@ KERNELS = [
     ids=str,
 )
 def test_flags_mean_what_they_mean_there(learn, train, tmp_path, C, loss, flags):
-    train.y[train.qid == "q3"] = 1  # a query without a pair counts among the n
+    train.y[train.qid == "q3"] = 1  # a query without a pair counts in n
     train.save()
     text = learn("-c", C, "-l", loss, "-e", 1e-5, *flags, train.path, tmp_path / "m").out
     options = {flag[1:]: value for flag, value in zip(flags[::2], flags[1::2], strict=True)}
     K = matrix(train.X, options.pop("t", 0), **options)
     scores = load_svmlight_model(tmp_path / "m").predict(train.X)
-    # The function is a combination of the rows' kernels: its norm follows from its scores.
+    # The function is a linear combination of kernel functions of the rows, so its norm follows from its scores.
     values, vectors = np.linalg.eigh(K)
     kept = values > 1e-11 * values[-1]
     squared_norm = ((vectors[:, kept].T @ scores) ** 2 / values[kept]).sum()
@@ -96,7 +96,7 @@ def test_flags_mean_what_they_mean_there(learn, train, tmp_path, C, loss, flags)
 
 @pytest.mark.parametrize("flags", [("-t", 2, "-g", 0.3), ("-t", 1, "-d", 2)], ids=str)
 def test_kernel_models_are_those_of_svm_light(learn, classify, train, held_out, tmp_path, flags):
-    """Scores are sums over the support vectors in the file, whoever reads it."""
+    """Scores are sums over the support vectors in the file, for any reader of it."""
     assert learn("-c", 1, *flags, train.path, tmp_path / "m").code == 0
     header, vectors = np.split((tmp_path / "m").read_text().splitlines(), [11])
     kernel, d, g, s, r = (float(line.split(" ")[0]) for line in header[1:6])
@@ -121,7 +121,7 @@ def test_memory_that_is_not_there(learn, train, tmp_path, monkeypatch):
 
 
 def test_swapped_pairs_are_counted_as_there(learn, classify, train, held_out, tmp_path):
-    held_out.X[::2] = 0.0  # ties, which are swapped
+    held_out.X[::2] = 0.0  # ties count as swapped
     held_out.save()
     learn("-c", 1, train.path, tmp_path / "m")
     text = classify(held_out.path, tmp_path / "m", tmp_path / "p").out
@@ -153,7 +153,7 @@ def test_features_the_model_does_not_know_have_no_weight(learn, classify, train,
     classify(tmp_path / "wide", tmp_path / "m", tmp_path / "p")
     first, second = np.loadtxt(tmp_path / "p")
     assert first == second
-    # But they make rows less similar to those that the model knows.
+    # They make rows less similar to those of the model.
     learn("-c", 1, "-t", 2, "-g", 0.1, train.path, tmp_path / "m")
     classify(tmp_path / "wide", tmp_path / "m", tmp_path / "p")
     first, second = np.loadtxt(tmp_path / "p")
@@ -210,9 +210,9 @@ def test_mistakes(learn, classify, train, tmp_path):
     learn("-t", 1, "-d", 0, train.path, tmp_path / "m").assert_refused("-d: degree must be")
     learn("-t", 1, "-s", -1, train.path, tmp_path / "m").assert_refused("-s: gamma must be")
     learn("-t", 1, "-r", -1, train.path, tmp_path / "m").assert_refused(
-        "-r: coef0 must be a finite number that is not negative"
+        "-r: coef0 must be a non-negative finite number"
     )
-    learn("-t", 3, train.path, tmp_path / "m").assert_refused("the sigmoid is no kernel")
+    learn("-t", 3, train.path, tmp_path / "m").assert_refused("the sigmoid is not positive semi-definite")
     learn(tmp_path / "nowhere", tmp_path / "m").assert_refused("nowhere")
     classify(train.path, tmp_path / "m", tmp_path / "p").assert_refused("No such file")
     (tmp_path / "flat").write_text("1 1:1\n1 1:2\n")

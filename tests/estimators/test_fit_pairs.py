@@ -159,11 +159,11 @@ def test_a_warm_start_from_utilities(rng, loss):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"pairs": [[0, 1], [1, 60]]}, r"pairs\[1\] is \[1, 60\], but X has 60 rows: 0 to 59"),
+        ({"pairs": [[0, 1], [1, 60]]}, r"pairs\[1\] is \[1, 60\], but X has 60 rows, 0 to 59"),
         ({"pairs": [[0, -1]]}, r"pairs\[0\] is \[0, -1\]"),
         ({"pairs": [[0, 1], [2, 2]]}, r"pairs\[1\] compares row 2 with itself"),
         ({"pairs": [0, 1]}, r"pairs must have shape \(n_pairs, 2\)"),
-        ({"pairs": [[0.0, 1.0]]}, "integers, got dtype float64"),
+        ({"pairs": [[0.0, 1.0]]}, "integer row indices, got dtype float64"),
         ({"pairs": [[0, 1]], "weight": [-1]}, "weight must not be negative"),
         ({"pairs": [[0, 1]], "weight": [np.nan]}, "weight contains NaN"),
         ({"pairs": [[0, 1]], "weight": [1, 1]}, "weight has 2 elements"),

@@ -450,5 +450,5 @@ def test_weights_that_float64_cannot_average_are_named(rng):
     """Estimators scale the weights of each query; a loss takes them as they are."""
     y, qid = rng.normal(size=60), np.repeat([0, 1, 2], 20)
     pairs = UtilityPairs(y, qid=qid, sample_weight=np.where(qid == 1, 1e-160, 1.0))
-    with pytest.raises(ValueError, match=r"weights of some query.*query 1"):
+    with pytest.raises(ValueError, match=r"weights of some quer.*query 1"):
         PairwiseHinge(pairs)

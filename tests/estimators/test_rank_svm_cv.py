@@ -291,7 +291,7 @@ def test_scoring_by_name_by_scorer_and_by_function(rng):
     one, *others = (RankSVMCV(ALPHAS, cv=3, scoring=each).fit(X, y, qid=qid) for each in given)
     for other in others:
         np.testing.assert_array_equal(one.scores_, other.scores_)
-    with pytest.raises(ValueError, match="no metric"):
+    with pytest.raises(ValueError, match="Unknown metric"):
         RankSVMCV(scoring="ndgc").fit(X, y, qid=qid)
 
 

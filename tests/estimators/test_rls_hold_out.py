@@ -209,7 +209,7 @@ def test_alphas_are_tried_in_blocks(rng, monkeypatch):
         (lambda m: m.hold_out([np.arange(49)]), "leave two rows"),
         (lambda m: m.hold_out([[50]]), "below 50"),
         (lambda m: m.hold_out(KFold(3).split(np.zeros(50))), "pass the test rows"),
-        (lambda m: m.hold_out([[0.5]]), "list of rows"),
+        (lambda m: m.hold_out([[0.5]]), "list of held-out row indices"),
         (lambda m: m.path([0.0]), "positive"),
         (lambda m: m.hold_out([[1]], alpha=-1), "alpha"),
     ],

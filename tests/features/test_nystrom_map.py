@@ -1,4 +1,4 @@
-"""The Nystrom map against its definition, and what it is without basis rows against a map that never had them."""
+"""Nystrom map against its definition, and without basis rows against a map that was fitted without them."""
 
 import tracemalloc
 
@@ -34,7 +34,7 @@ def test_all_rows_lose_nothing(rng):
         features = NystromMap(kernel, 40).fit_transform(X)
         np.testing.assert_allclose(features @ features.T, kernel(X), rtol=1e-8, atol=1e-9)
     assert NystromMap(Linear(), 40).fit(X).n_components_ == 3
-    assert NystromMap(Gaussian(0.2), 100).fit(X).n_components_ == 39  # of two equal rows, one tells nothing
+    assert NystromMap(Gaussian(0.2), 100).fit(X).n_components_ == 39  # one of two equal rows is dependent
 
 
 KERNELS = {
@@ -51,7 +51,7 @@ def test_without_some_basis_rows(rng, kernel, n_gone):
     X = rng.normal(size=(90, 4))
     X[5] = X[60]
     nystrom = NystromMap(kernel, selection=np.append(rng.choice(50, 18, replace=False) + 8, [5, 60])).fit(X)
-    assert np.isin([5, 60], nystrom.basis_indices_).sum() < 2  # one of two equal rows will do
+    assert np.isin([5, 60], nystrom.basis_indices_).sum() < 2  # one of two equal rows is dependent
     features = nystrom.transform(X)
     held_out = nystrom.basis_indices_[:n_gone]
     fold = np.union1d(held_out, np.setdiff1d(np.arange(70, 90), nystrom.basis_indices_))
@@ -116,7 +116,7 @@ def test_sparse_rows_frames_and_blocks(rng, monkeypatch):
     X[rng.random(X.shape) < 0.5] = 0.0
     dense = NystromMap(n_basis=10).fit(X)
     sparse = NystromMap(dense.kernel_, n_basis=10).fit(sp.csr_array(X))
-    found, expected = sparse.transform(sp.csr_array(X)), dense.transform(X)  # equal but for signs
+    found, expected = sparse.transform(sp.csr_array(X)), dense.transform(X)  # equal up to signs
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-7, atol=1e-9)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(qid=np.arange(70) // 7)
     framed = NystromMap(dense.kernel_, n_basis=10, selection="per-query").fit(frame)
@@ -135,10 +135,10 @@ def test_sparse_rows_frames_and_blocks(rng, monkeypatch):
     ("options", "message"),
     [
         ({"selection": "best"}, "selection must be"),
-        ({"selection": "per-query"}, "needs qid"),
-        ({"selection": [1, 1]}, "each of them once"),
-        ({"selection": [20]}, "between 0 and 19"),
-        ({"selection": []}, "numbers of rows"),
+        ({"selection": "per-query"}, "requires qid"),
+        ({"selection": [1, 1]}, "distinct row indices"),
+        ({"selection": [20]}, "from 0 to 19"),
+        ({"selection": []}, "row indices"),
         ({"n_basis": 0}, "n_basis"),
         ({"kernel": "precomputed"}, "square"),
     ],
@@ -180,7 +180,7 @@ def test_the_kernel_matrix_is_never_there(rng, store, monkeypatch):
 @pytest.mark.parametrize("fold", [[1000], [-1], [0.5], np.ones(5, dtype=bool), [[0, 1]]], ids=str)
 def test_rows_that_are_not_there(rng, fold):
     nystrom = NystromMap(n_basis=5).fit(rng.normal(size=(20, 2)))
-    with pytest.raises(ValueError, match="A fold is a list of rows"):
+    with pytest.raises(ValueError, match="A fold must be a list of held-out row indices"):
         nystrom.without(fold)
 
 
@@ -189,7 +189,7 @@ def test_features_of_another_map(rng, monkeypatch):
     nystrom = NystromMap(n_basis=5).fit(X)
     smaller, features = nystrom.without(nystrom.basis_indices_[:2]), nystrom.transform(X)
     for call in (smaller.restrict, smaller.coefficients):
-        with pytest.raises(ValueError, match="has 5 features"):
+        with pytest.raises(ValueError, match="must have a length of 5 along"):
             call(np.ones((4, 4)))
     np.testing.assert_array_equal(smaller.restrict(np.ones((3, 5), dtype=int)), smaller.restrict(np.ones((3, 5))))
     whole = smaller.restrict(features)

@@ -1,4 +1,4 @@
-"""A reader of svmlight files that is as plain as the rules, and a mutator of such files."""
+"""Plain reference implementation of an svmlight reader, and a mutator of such files."""
 
 import re
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Rows(NamedTuple):
 
 
 def read(data, *, n_features=None, zero_based="auto"):
-    """Parse a whole file, or raise Refused with the line that is wrong."""
+    """Parse a whole file, or raise Refused with the number of the incorrect line."""
     y, rows, qid, comments, lines = [], [], [], [], []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         text, _, comment = line.removesuffix(b"\r").partition(b"#")
@@ -128,7 +128,7 @@ TOKENS = (
 
 
 def random_file(random):
-    """A file that follows the rules, if not always: an index may come twice."""
+    """Return a random file; it follows the format, except that an index may occur twice."""
     with_qid, with_comments = random.random() < 0.6, random.random() < 0.5
     end = random.choice([b"\n", b"\n", b"\r\n"])
     first, text_ids = random.choice([0, 1, 1]), random.random() < 0.3
@@ -156,7 +156,7 @@ def _random_number(random):
 
 
 def mutate(data, random):
-    """Flip, insert, delete or cut bytes, repeat or cut lines, or splice a token in."""
+    """Flip, insert or delete bytes, repeat or cut lines, or insert a token."""
     at = random.randrange(len(data) + 1)
     kind = random.randrange(7)
     if kind == 0 and at < len(data):

@@ -1,4 +1,4 @@
-"""Files are replaced as a whole or not at all."""
+"""Atomic replacement of files, and removal of temporary files."""
 
 import gzip
 import os
@@ -11,8 +11,8 @@ import threading
 import pytest
 
 from kernelrank.io import dump_svmlight
-from kernelrank.io._aside import open_aside
 from kernelrank.io._files import open_for_reading, replace_file
+from kernelrank.io._temporary import open_temporary
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and permissions of POSIX")
 
@@ -62,7 +62,7 @@ def test_the_old_file_is_there_until_the_new_one_is_complete(tmp_path):
 
 
 def test_a_folder_that_does_not_exist(tmp_path):
-    with pytest.raises(FileNotFoundError, match="missing/file"):  # not the name it is written aside under
+    with pytest.raises(FileNotFoundError, match="missing/file"):  # not the name of the temporary file
         write(tmp_path / "missing" / "file", b"")
     with pytest.raises(IsADirectoryError):
         write(tmp_path, b"")
@@ -98,7 +98,7 @@ def test_permissions(tmp_path):
     finally:
         os.umask(before)
     assert stat.S_IMODE(new.stat().st_mode) == 0o640
-    assert stat.S_IMODE(private.stat().st_mode) == 0o600  # no new reader of what was private
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600  # the content must not become readable to others
 
 
 @posix
@@ -138,7 +138,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # as a quota, and as little room as on a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # stands for a quota or a full disk
     try:
         with pytest.raises(OSError, match=f"{path.name}'$") as caught:
             write(path, bytes(1_000_000))
@@ -166,7 +166,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
     def refuse(path, *_):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(os, "open", refuse)  # whoever may do everything is refused nothing
+    monkeypatch.setattr(os, "open", refuse)  # root is never denied a permission, so the error is raised here
     with pytest.raises(PermissionError, match=r"file'$"):
         write(tmp_path / "file", b"new")
 
@@ -218,7 +218,7 @@ def test_leftovers_of_killed_processes_are_removed_and_others_stay(tmp_path):
 
 @posix
 def test_files_that_are_written_at_the_same_time(tmp_path):
-    """Each is a leftover to the others, were it not for the locks."""
+    """Without locks, each writer would remove the files of the others as leftovers."""
     with (
         replace_file(tmp_path / "a") as first,
         replace_file(tmp_path / "b") as second,
@@ -254,7 +254,7 @@ def test_many_threads_write_one_file(tmp_path):
 
 @posix
 def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monkeypatch):
-    from kernelrank.io import _aside
+    from kernelrank.io import _temporary
 
     locks = []
 
@@ -264,8 +264,8 @@ def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monke
             left.unlink()
         locks.append(how)
 
-    monkeypatch.setattr(_aside.fcntl, "flock", remove_then_lock)
-    path, descriptor = open_aside(tmp_path)
+    monkeypatch.setattr(_temporary.fcntl, "flock", remove_then_lock)
+    path, descriptor = open_temporary(tmp_path)
     os.close(descriptor)
     assert len(locks) == 2
     assert list(tmp_path.iterdir()) == [path]

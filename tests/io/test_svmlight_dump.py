@@ -47,7 +47,7 @@ def dump(X, y, **options):
 
 
 def unsorted(X):
-    """The same as CSR, every row backwards, with a zero stored in each."""
+    """Return the same matrix as CSR, with reversed rows and an explicit zero in each."""
     rows = [np.append(np.flatnonzero(row)[::-1], np.flatnonzero(row == 0)[:1]) for row in X]
     indices = np.concatenate([[], *rows]).astype(np.int64)
     starts = np.cumsum([0] + [len(row) for row in rows])
@@ -156,7 +156,7 @@ def test_compressed_by_name(tmp_path, suffix):
 
 
 def test_different_ids_that_would_be_written_alike():
-    with pytest.raises(ValueError, match="a number and a text that are written alike"):
+    with pytest.raises(ValueError, match="a number and a string with the same text"):
         dump([[1.0], [2.0]], [1, 2], qid=[1, "1"])
     assert dump([[1.0], [2.0]], [1, 2], qid=[1, np.int64(1)]) == b"1 qid:1 1:1\n2 qid:1 1:2\n"
 
@@ -165,8 +165,10 @@ def test_different_ids_that_would_be_written_alike():
 def test_arguments_in_the_wrong_order(path):
     X, y = [[1.0], [2.0]], [1, 2]
     for arguments in ((path, X, y), (path, y, X)):
-        with pytest.raises(TypeError, match=r"X must be a matrix, got .*: the order is dump_svmlight\(X, y, target\)"):
+        with pytest.raises(
+            TypeError, match=r"X must be a matrix, got .*; the arguments are dump_svmlight\(X, y, target\)"
+        ):
             dump_svmlight(*arguments)
-    with pytest.raises(TypeError, match=r"target must be a path.*, got list: the order is dump_svmlight"):
+    with pytest.raises(TypeError, match=r"target must be a path.*, got list; the arguments are dump_svmlight"):
         dump_svmlight(X, y, y)
     assert not Path("data.txt").exists()

@@ -1,4 +1,4 @@
-"""Mutated files: read as the rules say, or refused at the line the rules say."""
+"""Mutated files are read, or rejected at the same line, as by the reference reader."""
 
 import random
 from io import BytesIO
@@ -20,7 +20,7 @@ def assert_same_floats(ours, expected):
 
 
 def assert_reads_as_the_rules_say(data, **options):
-    """Return what was read, or None if it was rightly refused."""
+    """Return the data, or None if the file was rejected as by the reference reader."""
     try:
         expected = read(data, **options)
     except Refused as refused:
@@ -40,7 +40,7 @@ def assert_reads_as_the_rules_say(data, **options):
 
 
 def assert_agrees_with_scikit_learn(data, found):
-    """Where it reads the file at all."""
+    """Compare with scikit-learn, unless it rejects the file."""
     try:
         X, y, qid = load_svmlight_file(BytesIO(data), query_id=True)
     except Exception:
@@ -55,7 +55,7 @@ def assert_agrees_with_scikit_learn(data, found):
 
 
 def fuzz(seeds, monkeypatch):
-    """Return how many files were read, and how many of them by scikit-learn too."""
+    """Return the number of files that were read, and of those that scikit-learn read as well."""
     n_read = n_compared = 0
     for seed in seeds:
         rng = random.Random(seed)
@@ -79,7 +79,7 @@ def fuzz(seeds, monkeypatch):
 
 def test_mutated_files(monkeypatch):
     n_read, n_compared = fuzz(range(2_000), monkeypatch)
-    assert 700 < n_read < 1_700  # neither all refused nor all read
+    assert 700 < n_read < 1_700  # neither all rejected nor all read
     assert n_compared > 200
 
 

@@ -1,4 +1,4 @@
-"""Reading svmlight files: the format, the options, the errors, and where files come from."""
+"""Reading svmlight files: format, options, errors and sources."""
 
 import bz2
 import gzip
@@ -216,7 +216,7 @@ class TestErrors:
         path = tmp_path / "train.txt"
         line = line if isinstance(line, bytes) else line.encode()
         good_row = b"1 qid:1 1:1" if line.startswith(b"1 qid:") else b"1 1:1"
-        path.write_bytes(b"# heading\n\n" + good_row + b"\n" + line + b"\nx\n")  # a later error does not matter
+        path.write_bytes(b"# heading\n\n" + good_row + b"\n" + line + b"\nx\n")  # only the first error is reported
         with pytest.raises(DataFormatError) as error:
             load_svmlight(path)
         assert str(error.value) == f"{path}:4: {message}"
@@ -270,7 +270,7 @@ class TestBlocksAndThreads:
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     def test_threads_do_not_show(self, rng, dtype, monkeypatch):
         data = large_file(rng)
-        as_text = data.replace(b"qid:98", b"qid:x98")  # only the last rows: the others are numbers at first
+        as_text = data.replace(b"qid:98", b"qid:x98")  # only ids of the last rows are text
         late_zero = data + b"1 qid:99 0:1\n"
         for each in (data, as_text, late_zero):
             expected = load(each, dtype=dtype)
@@ -418,7 +418,7 @@ def test_dense_rows(rng, dtype):
     np.testing.assert_array_equal(found.X, sparse.X.toarray(), strict=True)
     assert found.X.flags.c_contiguous
     np.testing.assert_array_equal(found.y, sparse.y)
-    StandardScaler().fit_transform(found.X)  # which refuses to subtract the means of sparse rows
+    StandardScaler().fit_transform(found.X)  # it raises an error for sparse rows
     assert load("", dense=True).X.shape == (0, 0)
 
 

@@ -1,4 +1,4 @@
-"""Every number is the nearest one: bit-equal with Python's float()."""
+"""Numbers are rounded to the nearest float, bit by bit as Python's float() does."""
 
 from decimal import Decimal, getcontext
 from fractions import Fraction
@@ -16,7 +16,7 @@ getcontext().prec = 1200  # midpoints of subnormals have 770 digits
 
 
 def read(texts, dtype=np.float64):
-    """Each text as a target and as a value."""
+    """Read each text as a target and as a value."""
     lines = "".join(f"{text} 1:{text}\n" for text in texts)
     X, y, _, _ = load_svmlight(BytesIO(lines.encode()), dtype=dtype)
     return X.data, y
@@ -35,7 +35,7 @@ def assert_exact(texts):
 
 
 def nearest_float32(text):
-    """Round once, ties to even, from the exact decimal."""
+    """Round the exact decimal once, ties to even."""
     exact = Fraction(text)
     near = np.float32(float(text))
     with np.errstate(over="ignore"):
@@ -57,7 +57,7 @@ def finite(numbers):
 
 
 def short_decimals(rng, n):
-    """Around the borders of what takes one operation: 15 to 19 digits, powers up to 22."""
+    """Return decimals near the limits of exact conversion in one operation: 15 to 19 digits, powers up to 22."""
     texts = []
     for _ in range(n):
         digits = "".join(map(str, rng.integers(10, size=rng.integers(1, 21))))
@@ -76,7 +76,7 @@ def long_decimals(rng, n):
 
 
 def midpoints(numbers):
-    """Exactly between neighbours, and a little to either side, in full decimals."""
+    """Return exact midpoints of adjacent floats, and decimals slightly to either side."""
     texts = []
     for number in numbers:
         above = np.nextafter(number, number.dtype.type(np.inf))

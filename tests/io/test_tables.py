@@ -1,4 +1,4 @@
-"""Tables, taken apart by the names of their columns."""
+"""Tables, split by the names of their columns."""
 
 from datetime import date
 from decimal import Decimal
@@ -118,7 +118,7 @@ def test_an_id_that_is_missing(tmp_path, missing, backend, monkeypatch):
 
 @both_readers
 def test_a_column_of_queries_that_is_a_feature_as_well(tmp_path, backend, monkeypatch):
-    """As for a model that was trained without queries, and is evaluated with them."""
+    """A model that was trained without queries may be evaluated with them."""
     monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
     table = queries(tmp_path / "t.csv", ["01", "1", "2.5"], features=["a", "query"])
     assert table.qid.tolist() == ["01", "1", "2.5"]
@@ -182,7 +182,7 @@ def test_an_estimator_takes_it_with_its_names(tmp_path, frame):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": "prize"}, r't\.csv: there is no column "prize"; there are rooms, age'),
+        ({"target": "prize"}, r't\.csv: there is no column "prize"; the columns are rooms, age'),
         ({"drop": ["garden"]}, '"garden"'),
         ({"features": ["rooms", "garden"]}, '"garden"'),
         (
@@ -241,14 +241,14 @@ def test_one_bad_cell_far_down_is_found(tmp_path, backend, monkeypatch):
 def test_another_separator_is_hinted_at(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;y\n1;2\n")
-    with pytest.raises(ValueError, match="there are a;y; commas separate columns"):
+    with pytest.raises(ValueError, match="the columns are a;y; commas separate columns"):
         load_table(path, target="y")
 
 
 def test_what_libraries_say_is_cut_to_a_line(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,2,3,4\n")
-    with pytest.raises(ValueError, match=r"^[^\n]*t\.csv: this cannot be read as a table: [^\n]*$"):
+    with pytest.raises(ValueError, match=r"^[^\n]*t\.csv: cannot be read as a table: [^\n]*$"):
         load_table(path, target="y")
 
 

@@ -1,4 +1,4 @@
-"""The all-paths graph kernel, against its definition."""
+"""All-paths graph kernel, against its definition."""
 
 import copy
 import pickle
@@ -20,7 +20,7 @@ LABELS = list("abcde")
 
 
 def values(graph, combine="sum", max_length=None):
-    """The matrix G of all labels, one vertex after the other."""
+    """Return the matrix G of all labels, by a loop over the vertices."""
     n = len(graph)
     A = np.zeros((n, n))
     for (i, j), weight in zip(graph.edges, graph.weights, strict=True):
@@ -83,7 +83,7 @@ def test_weights_whose_squares_are_no_numbers():
 def test_new_graphs(some, others, normalized):
     kernel = AllPaths(normalized=normalized).fit(some)
     G, H = (np.array([values(graph) for graph in each]) for each in (some, others))
-    if normalized:  # by all their pairs, also those that were not there before
+    if normalized:  # by all pairs of labels, including those unseen in fit
         G, H = (each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-300) for each in (G, H))
     inner = (kernel.transform(some) @ kernel.transform(others).T).toarray()
     np.testing.assert_allclose(inner, G @ H.T, rtol=1e-9, atol=1e-12)
@@ -92,7 +92,7 @@ def test_new_graphs(some, others, normalized):
 
 
 def chain(*labels, weight=0.5):
-    """A path of vertices with one label each."""
+    """Return a path of vertices with one label each."""
     edges = [[k, k + 1] for k in range(len(labels) - 1)]
     return Graph([[label] for label in labels], edges, np.full(len(edges), weight))
 
@@ -172,8 +172,8 @@ def test_other_ways_to_make_a_graph():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((["a"], [], []), "list of labels"),
-        (([["a"]], [[0, 1]], [1.0]), "numbers of the 1 vertices"),
+        ((["a"], [], []), "list of strings"),
+        (([["a"]], [[0, 1]], [1.0]), "of the 1 vertices"),
         (([["a"]], [[0, -1]], [1.0]), "from 0"),
         (([["a"]], [[0.5, 0.0]], [1.0]), "two columns"),
         (([["a"]], [0, 0], [1.0]), "two columns"),
@@ -198,7 +198,7 @@ def test_bad_calls():
             kernel.fit(some)
     with pytest.raises(TypeError, match=r"Graph 1 is of type builtins\.list"):
         AllPaths().fit([*some, [1]])
-    with pytest.raises(ValueError, match="no graphs"):
+    with pytest.raises(ValueError, match="graphs is empty"):
         AllPaths().fit([])
     with pytest.raises(ValueError, match="not fitted"):
         AllPaths().transform(some)
@@ -254,9 +254,9 @@ def test_walks_that_overflow_are_refused():
         (AllPaths(), one_way),
         (AllPaths(max_length=10**9), both_ways),
     ):
-        with pytest.raises(ValueError, match="no float64 numbers"):
+        with pytest.raises(ValueError, match="overflow float64"):
             kernel.fit([graph])
-    # An edge without weight leads nowhere, also if sums are huge.
+    # An edge with weight zero does not connect, also if sums are huge.
     graph = Graph([["a"], ["b"]], [[0, 0], [1, 0], [0, 1]], [2.0, 0.0, 0.0])
     assert AllPaths(max_length=900, normalized=False).fit_transform([graph]).toarray() == pytest.approx(2.0**901 - 2)
     assert AllPaths(max_length=2**70).fit_transform([Graph([["a"]], [], [])]).shape == (1, 0)
@@ -285,17 +285,20 @@ def test_graphs_can_be_compared_and_sent():
 
 def test_what_is_no_graph_is_said():
     for make, message in (
-        (lambda: Graph(["ab", "cd"], [[0, 1]], [0.5]), "vertex 0 has 'ab'"),
-        (lambda: Graph((each for each in ["ab", "cd"]), [[0, 1]], [0.5]), "vertex 0 has 'ab'"),
-        (lambda: Graph.from_adjacency([[0, 1], [0, 0]], ["ab", "cd"]), "vertex 0 has 'ab'"),
-        (lambda: Graph([["a"], None], [[0, 1]], [0.5]), "vertex 1 has None"),
-        (lambda: Graph([["a"], [1]], [[0, 1]], [0.5]), "Labels are strings, but vertex 1"),
+        (lambda: Graph(["ab", "cd"], [[0, 1]], [0.5]), "vertex 0 must be a list of strings, got 'ab'"),
+        (
+            lambda: Graph((each for each in ["ab", "cd"]), [[0, 1]], [0.5]),
+            "vertex 0 must be a list of strings, got 'ab'",
+        ),
+        (lambda: Graph.from_adjacency([[0, 1], [0, 0]], ["ab", "cd"]), "vertex 0 must be a list of strings, got 'ab'"),
+        (lambda: Graph([["a"], None], [[0, 1]], [0.5]), "vertex 1 must be a list of strings, got None"),
+        (lambda: Graph([["a"], [1]], [[0, 1]], [0.5]), "labels of vertex 1 must be strings, got"),
         (lambda: Graph([], [[0, 1]], [0.5]), "of the 0 vertices"),
         (lambda: Graph([["a"], ["b"]], [[0.0, 1.0]], [0.5]), "float64 of shape"),
     ):
         with pytest.raises(ValueError, match=message):
             make()
-    with pytest.raises(TypeError, match="put it into a list"):
+    with pytest.raises(TypeError, match=r"pass \[graph\]"):
         AllPaths().fit(Graph([["a"]], [], []))
     networkx = pytest.importorskip("networkx")
     path = networkx.path_graph(3)

@@ -1,4 +1,4 @@
-"""The hinge on scores: its value, its plane, its weighting of queries."""
+"""Pairwise hinge loss: value, tangent plane and weighting of queries."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_zero_scores_violate_every_pair(rng):
 
 
 def test_an_offset_of_the_scores_changes_nothing(rng):
-    """g sums to zero in every query, so that the value must not suffer from large scores."""
+    """g sums to zero in every query, so a large offset of the scores must not affect the value."""
     y, scores, qid, _ = data(rng)
     loss = PairwiseHinge(UtilityPairs(y, qid=qid))
     scores = np.round(scores * 2**10) / 2**10  # exact with the offset added
@@ -68,7 +68,7 @@ def test_nothing_to_compare(y):
 @pytest.mark.parametrize("m", [10, 5000, 70_000])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_not_finite_break_nothing(rng, m, bad):
-    """The solver looks at the value; the sort inside must survive until then."""
+    """The solver checks the value, so the sort must not fail before."""
     scores = rng.normal(size=m)
     scores[rng.random(m) < 0.3] = bad
     loss = PairwiseHinge(UtilityPairs(rng.permutation(m)))

@@ -1,4 +1,4 @@
-"""The ordinal hinge with the thresholds minimised out, against the definition with thresholds."""
+"""Ordinal hinge loss minimised over the thresholds, against the definition with thresholds."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.losses import OrdinalHinge
 
 KINDS = {
-    "halves": lambda rng, m: rng.integers(-4, 5, m) / 2,  # many ties, many scores exactly on a margin
+    "halves": lambda rng, m: rng.integers(-4, 5, m) / 2,  # many ties, and many scores exactly on a margin
     "hundredths": lambda rng, m: rng.integers(-250, 251, m) / 100,
     "floats": lambda rng, m: 2 * rng.normal(size=m),
 }
@@ -66,14 +66,14 @@ def test_repeating_rows_is_weighting_them(rng):
 
 
 def test_zero_scores_cost_the_smaller_side():
-    """Of 1 row below and 4 above the first threshold, and of 3 and 2 at the second."""
+    """The first threshold has 1 row below and 4 above, the second 3 and 2."""
     risk = OrdinalHinge(np.array([0, 1, 1, 2, 2]))(np.zeros(5))
     assert risk.value == pytest.approx(2 * (1 + 2) / (5 * 2))
     assert risk.offset == risk.value
 
 
 def test_the_middle_of_the_best_thresholds():
-    """With rows at -3 and 3 all of [-2, 2] is as good."""
+    """With rows at -3 and 3, all of [-2, 2] is optimal."""
     np.testing.assert_array_equal(OrdinalHinge(np.array([0, 1])).thresholds(np.array([-3.0, 3.0])), [0.0])
 
 
@@ -85,7 +85,7 @@ def test_an_offset_of_the_scores_moves_the_thresholds_only(rng):
 
 
 def test_one_class_is_an_error():
-    with pytest.raises(NoComparablePairsError, match=r"one class only \(n_samples = 3\)"):
+    with pytest.raises(NoComparablePairsError, match=r"only one class \(n_samples = 3\)"):
         OrdinalHinge(np.zeros(3, dtype=int))
 
 

@@ -1,4 +1,4 @@
-"""The squared hinge on scores: value, plane and second derivative, against every pair looked at."""
+"""Squared hinge loss: value, tangent plane and second derivative, against a loop over all pairs."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ weighted_or_not = pytest.mark.parametrize("weighted", [False, True])
 
 
 class Data(NamedTuple):
-    """Arguments of the oracles, in their order."""
+    """Return the arguments of the oracles in order."""
 
     y: np.ndarray
     scores: np.ndarray
@@ -35,7 +35,7 @@ class Data(NamedTuple):
 
 
 def queries(rng, m, kind):
-    """Query ids; the last two queries have no pair: one row, and one level."""
+    """Return query ids; the last two queries have no pair: a single row, and a single utility."""
     if kind == "one":
         return None
     qid = np.concatenate([rng.integers(0, 3, m - 5), [3, 4, 4, 4, 4]])
@@ -59,7 +59,7 @@ def check(data, rtol=1e-12):
         for of in (oracles.pairwise_squared_hinge, oracles.squared_hinge_gradient, oracles.squared_hinge_curvature)
     )
     q = np.cos(np.arange(len(data.y)))
-    spread = 1 + np.ptp(data.scores)  # or that of the largest query; the sums are of numbers as large as its square
+    spread = 1 + np.ptp(data.scores)  # sums are of numbers as large as its square
     assert risk.value == pytest.approx(value, rel=rtol, abs=rtol * 1e-2 * spread**2)
     assert risk.offset == pytest.approx(value - g @ (data.scores - data.scores[0]), rel=rtol, abs=rtol * spread**2)
     np.testing.assert_allclose(risk.g, g, rtol=0, atol=rtol * spread * np.abs(g).max())
@@ -105,9 +105,9 @@ def test_zero_scores_violate_every_pair(rng):
 @weighted_or_not
 @both_weightings
 def test_derivatives_are_differences(rng, weighted, query_weighting):
-    """Inside a region without a kink the loss is quadratic: central differences are exact but for rounding."""
+    """Between kinks the loss is quadratic, so central differences are exact up to rounding."""
     data = make_data(rng, weighted=weighted, query_weighting=query_weighting)
-    scores, q = 0.3 * rng.integers(-9, 10, 90), rng.uniform(-1, 1, 90)  # no difference is nearer than 0.1 to 1
+    scores, q = 0.3 * rng.integers(-9, 10, 90), rng.uniform(-1, 1, 90)  # no difference is within 0.1 of 1
     loss, h = data.loss(), 0.04
     ahead, behind, here = (loss(scores + t * q) for t in (h, -h, 0.0))
     assert (ahead.value - behind.value) / (2 * h) == pytest.approx(here.g @ q, abs=1e-12)
@@ -139,14 +139,14 @@ def test_nothing_to_compare(y):
         PairwiseSquaredHinge(UtilityPairs(y))
 
 
-# What must not change it
+# Invariances
 
 
 @pytest.mark.parametrize("n_levels", [5, 90])
 @pytest.mark.parametrize("offset", [1e6, 1e8, -1e8])
 @weighted_or_not
 def test_a_large_offset_loses_no_digits(rng, n_levels, offset, weighted):
-    """The offset rounds the scores, and nothing else: what is expected is computed from the rounded ones."""
+    """The offset only rounds the scores: the expected value is computed from the rounded scores."""
     data = make_data(rng, n_levels=n_levels, weighted=weighted)
     scores = data.scores + offset * (data.qid - 1)
     rounded = data.at(scores)
@@ -221,7 +221,7 @@ def test_curvature_is_that_of_the_scores_evaluated_last(rng):
         for _ in range(2):
             np.testing.assert_allclose(loss.curvature(q), H @ q, rtol=0, atol=1e-14)
         np.testing.assert_allclose(loss.diagonal(), np.diag(H), rtol=1e-13)
-        np.testing.assert_array_equal(risk.g, before)  # is the caller's own
+        np.testing.assert_array_equal(risk.g, before)  # the result is owned by the caller
 
 
 @weighted_or_not
@@ -256,7 +256,7 @@ def test_scores_that_are_not_finite_break_nothing(rng, m, bad):
 @pytest.mark.parametrize("spread", [1e4, 1e6, 1e8])
 @pytest.mark.parametrize("loss", [PairwiseHinge, PairwiseSquaredHinge])
 def test_far_scores_lose_no_digits(rng, spread, loss):
-    """What rounding the scores would do anyway is eps * spread."""
+    """Rounding of the scores alone changes the value by eps * spread."""
     p = np.repeat(rng.uniform(0, spread, 50), 4) + rng.uniform(-0.5, 0.5, 200)
     y = np.argsort(np.argsort(p))
     hinge = np.where(y[:, None] < y, np.maximum(0, 1 + p[:, None] - p), 0)

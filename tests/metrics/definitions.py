@@ -1,4 +1,4 @@
-"""Metrics of positions, straight from their definitions: every order of tied rows is looked at."""
+"""Metrics of positions, straight from their definitions, by enumeration of all orders of tied rows."""
 
 from itertools import permutations, product
 from math import log2
@@ -8,14 +8,14 @@ import oracles
 
 
 def orders(scores):
-    """All orders of the rows by falling score; rows of equal scores come in any order."""
+    """Return all orders of the rows by descending score; rows with equal scores come in any order."""
     groups = [np.flatnonzero(np.asarray(scores) == value) for value in sorted(set(scores), reverse=True)]
     for choice in product(*(permutations(group) for group in groups)):
         yield [row for group in choice for row in group]
 
 
 def over_orders(metric, y, scores, qid=None, ties=0.5, **kwargs):
-    """Mean, worst or best over all orders of each query; `metric` takes true values, the first position first."""
+    """Return the mean, worst or best value over all orders per query; `metric` takes true values in ranked order."""
     y, scores, query = np.asarray(y, float), np.asarray(scores, float), oracles.query_numbers(qid, len(y))
     summarise = {0.5: np.mean, 0: np.min, 1: np.max}[ties]
     found = []
@@ -67,7 +67,7 @@ def err(y, max_grade, k=None):
 
 
 def delong(y, scores):
-    """Area under the ROC curve and its variance from a matrix of all pairs."""
+    """Return the area under the ROC curve and its variance from a matrix of all pairs."""
     y, p = np.asarray(y), np.asarray(scores, float)
     positive, negative = p[y == max(y)], p[y == min(y)]
     kernel = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)

@@ -113,7 +113,7 @@ def test_a_perfect_area_has_no_width():
 
 @pytest.mark.parametrize("y", [[0, 1, 1, 1], [0, 0, 1]])
 def test_too_few_rows_for_an_interval(y):
-    message = f"two positive and two negative rows at least, there are {sum(y)} and {len(y) - sum(y)}"
+    message = f"at least two positive and two negative rows, got {sum(y)} and {len(y) - sum(y)}"
     with pytest.raises(ValueError, match=message):
         auc_interval(y, np.arange(len(y)))
 
@@ -156,7 +156,7 @@ def test_the_bootstrap_leaves_out_queries_of_one_class(rng):
         assert auc_interval(y, scores, qid=qid, random_state=0) == expected
     with (
         pytest.warns(UndefinedQueryWarning, match="1 of 2 queries"),
-        pytest.raises(ValueError, match="two queries at least that have both classes, there is one"),
+        pytest.raises(ValueError, match="at least two queries with both classes, got one"),
     ):
         auc_interval(y[-24:], scores[-24:], qid=qid[-24:])
 
@@ -170,5 +170,5 @@ def test_confidence_is_a_probability(confidence):
 
 
 def test_resamples_are_positive():
-    with pytest.raises(ValueError, match="n_resamples must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n_resamples must be a positive integer, got 0"):
         auc_interval([0, 1, 0, 1], [1, 2, 3, 4], qid=[0, 0, 1, 1], n_resamples=0)

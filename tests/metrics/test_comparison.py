@@ -1,4 +1,4 @@
-"""Scorers compared on the same rows."""
+"""Comparison of scorers on the same rows."""
 
 import dataclasses
 from itertools import combinations
@@ -22,7 +22,7 @@ FEW = ((0, 0.0, 1.0), (0, 1.0, 0.0), (1, 1.0, 1.0), (1, -1.0, 2.0))  # two rows 
 
 
 def scorers(rng, m, n_levels=2, noises=(1.0, 1.0, 2.0)):
-    """Truth, and scores of it with noise, rounded to have ties."""
+    """Return true values, and noisy scores rounded to have ties."""
     y = rng.normal(size=m) if n_levels is None else rng.integers(0, n_levels, m).astype(float)
     y[:4] = 0, 1, 0, 1
     return y, {f"noise {k}": np.round(y + noise * rng.normal(size=m), 1) for k, noise in enumerate(noises)}
@@ -104,7 +104,7 @@ def test_pvalues_are_uniform_if_nothing_is_better(n_levels):
 
 @pytest.mark.parametrize("n_levels", [2, None])
 def test_what_two_scorers_share_is_no_noise(n_levels):
-    # The same two qualities are told apart more easily if most of the errors are common to both scorers.
+    # A difference in quality is easier to detect if most of the errors are common to both scorers.
     rng = np.random.default_rng(0)
     common, separate = [], []
     for _ in range(100):
@@ -169,7 +169,7 @@ def test_without_variance_signs_are_tested(y, n_disjoint, worse):
 
 
 def test_rounding_is_no_variance():
-    # 1 / 49 * 49 is not 1. With held-out pairs, a row more in the right order everywhere is possible.
+    # In floating point, 1 / 49 * 49 is not 1. With held-out pairs, each row may have one more correct pair.
     sample = RowSample(np.full(98, 49.0), strata=np.repeat([0, 1], 49))
     _, its_variance = sample.moments(np.ones(98))
     assert 0 < its_variance < 1e-30
@@ -183,7 +183,7 @@ def test_many_rows_without_variance():
 
 
 def test_units_are_compared_as_one(rng):
-    # A row that is there three times is as much evidence as one.
+    # A row that is repeated three times is no more evidence than a single one.
     y, scores = scorers(rng, 60)
     rows, repeated = RowCounts(y), RowCounts(np.repeat(y, 3))
     once = compare_samples("ab", [rows.wins(scores[f"noise {k}"]) for k in (0, 2)], RowSample(rows.pairs), 0.95)
@@ -202,12 +202,12 @@ def test_units_are_compared_as_one(rng):
 
 def queries(rng, n_queries, size=8, noises=(1.0, 1.0, 2.0)):
     y, scores = scorers(rng, n_queries * size, 3, noises)
-    y.reshape(n_queries, size)[:, :2] = 0, 1  # every query has a pair
+    y.reshape(n_queries, size)[:, :2] = 0, 1  # every query has a comparable pair
     return y, scores, np.repeat(np.arange(n_queries), size)
 
 
 def three_pairs(numbers):
-    """Scores for rows of y = 0, 1, 1, 1 a query, such that so many of the three pairs are in the right order."""
+    """Return scores for rows of y = 0, 1, 1, 1 per query, with the given numbers of correctly ordered pairs."""
     return np.ravel([[3 - number, 0.5, 1.5, 2.5] for number in numbers])
 
 
@@ -236,7 +236,7 @@ def test_wilcoxons_test(n_queries, rng):
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=11))
 def test_equal_differences_of_queries_tie(numbers):
-    # A concordance of 1 is better than one of 2/3 by another float than 1/3.
+    # In floating point, 1 - 2/3 differs from 1/3.
     first, second = np.transpose(numbers)
     y, qid = np.tile([0, 1, 1, 1], len(numbers)), np.repeat(np.arange(len(numbers)), 4)
     found = pvalue(y, three_pairs(first), three_pairs(second), qid=qid)
@@ -279,7 +279,7 @@ def test_better_on_every_query():
 def test_equal_queries_have_no_sign():
     y, qid = np.tile([0, 1], 40), np.repeat(np.arange(40), 2)
     assert pvalue(y, y, np.where(qid < 7, -y, y), qid=qid) == 2 / 2**7
-    # Before a great many of them, the smallest difference counts hardly less than the largest.
+    # With a great many zeros, the smallest difference has almost the same rank as the largest.
     few = np.array([3, -1, 2, 4, 5, 6, 7])
     assert QuerySample(7).pvalue(few / 10, 0.0, 1.0) == 4 / 2**7
     assert QuerySample(10**6).pvalue(np.append(few / 10, np.zeros(10**6 - 7)), 0.0, 1.0) == 4 / 2**7
@@ -299,7 +299,7 @@ def test_queries_without_pairs_are_left_out(rng):
     assert [each.filename for each in caught] == [__file__]
     with (
         pytest.warns(UndefinedQueryWarning, match="1 of 2 queries"),
-        pytest.raises(ValueError, match="two queries at least that have a comparable pair, there is one"),
+        pytest.raises(ValueError, match="at least two queries with a comparable pair, got one"),
     ):
         compare_scores(y[-16:], {name: each[-16:] for name, each in scores.items()}, qid=qid[-16:])
 
@@ -346,13 +346,13 @@ def test_forms_of_scores(rng):
 @pytest.mark.parametrize(
     ("y", "scores", "message"),
     [
-        ([0, 0, 1, 1], {"a": [1, 2, 3, 4]}, "two scorers at least to compare, got 1"),
-        ([0, 0, 1, 1], [], "two scorers at least to compare, got 0"),
-        ([0, 0, 1, 1], np.arange(4.0), r"a column a scorer, got an array of shape \(4,\)"),
+        ([0, 0, 1, 1], {"a": [1, 2, 3, 4]}, "at least two scorers to compare, got 1"),
+        ([0, 0, 1, 1], [], "at least two scorers to compare, got 0"),
+        ([0, 0, 1, 1], np.arange(4.0), r"one column per scorer, got an array of shape \(4,\)"),
         ([0, 0, 1, 1], {"a": [1, 2, 3, 4], "b": [1, 2, np.nan, 4]}, r"scores\['b'\] contains NaN"),
         ([0, 0, 1, 1], [[1, 2, 3, 4], [1, 2, 3]], r"scores\[1\] has 3 elements, but there are 4 rows"),
         ([0, np.inf, 1, 1], np.ones((4, 2)), "y_true contains infinity"),
-        ([0, 1, 1, 1], np.ones((4, 2)), "two positive and two negative rows at least, there are 3 and 1"),
+        ([0, 1, 1, 1], np.ones((4, 2)), "at least two positive and two negative rows, got 3 and 1"),
         ([], np.ones((0, 2)), "empty"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Concordance against the definition, and against what others call it."""
+"""Concordance against its definition and against other packages."""
 
 import numpy as np
 import oracles
@@ -14,7 +14,7 @@ from kernelrank.exceptions import NoComparablePairsError, UndefinedQueryWarning
 from kernelrank.metrics import concordance_index, kendall_tau, pairwise_error
 from kernelrank.pairs import UtilityPairs
 
-# Most cases have queries without a pair. That they are counted has a test of its own.
+# Most cases have queries without a pair. The warning about them is tested separately.
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.exceptions.UndefinedQueryWarning")
 
 any_ties = st.sampled_from((0, 0.5, 1, 0.25, 0.7))
@@ -42,7 +42,7 @@ def test_weighted_concordance_is_that_of_the_definition(case, ties, seed):
     pairs = UtilityPairs(case.y, qid=case.qid, sample_weight=weights)
     assume(pairs.n_pairs > 0)
     found = concordance_index(case.y, case.scores, qid=case.qid, sample_weight=weights, ties=ties)
-    # What is tied is the rest of a subtraction: it is as accurate as the whole, not as itself.
+    # The weight of ties is the result of a subtraction: its error is relative to the total.
     assert found == pytest.approx(oracles.concordance(*case, weights, ties=ties), rel=0, abs=1e-13)
 
 
@@ -116,7 +116,7 @@ def test_queries_left_out_are_counted_in_one_warning(metric):
 
 
 def tau_b(y, scores):
-    """By the definition: every pair is looked at."""
+    """Return tau-b from its definition, by a loop over all pairs."""
     y, scores = (np.sign(np.subtract.outer(values, values)) for values in (y, scores))
     differing = np.abs(y).sum() * np.abs(scores).sum()
     return np.nan if differing == 0 else (y * scores).sum() / np.sqrt(differing)
@@ -167,7 +167,7 @@ def test_a_million_rows_are_counted_exactly():
     assert kendall_tau(y, swapped) == (n_pairs - 2 * n_wrong) / n_pairs
 
 
-# Against others
+# Against other packages
 
 
 @pytest.mark.parametrize("m", [20, 1000, 30_000])
@@ -193,7 +193,7 @@ def test_with_ties_it_is_somers_d(rng):
     assert 2 * concordance_index(y, scores) - 1 == pytest.approx(somersd(y, scores).statistic, rel=1e-12, abs=1e-14)
 
 
-# What must not change it
+# Invariances
 
 
 @given(case=comparable_cases, ties=any_ties)

@@ -15,7 +15,7 @@ BETAS = (0.5, 1.0, 2.0, 3)
 
 
 def harmonic_mean(y, scores, threshold, beta, weights):
-    """The F-score from its definition; precision and recall as well."""
+    """Return the F-score, precision and recall from their definitions."""
     found = sum(w for t, s, w in zip(y, scores, weights, strict=True) if s > threshold and t)
     called = sum(w for s, w in zip(scores, weights, strict=True) if s > threshold)
     positive = sum(w for t, w in zip(y, weights, strict=True) if t)
@@ -27,7 +27,7 @@ def harmonic_mean(y, scores, threshold, beta, weights):
 
 @st.composite
 def decisions(draw, max_rows=25):
-    """Rows of both classes, whose scores are of one kind, and whole weights."""
+    """Rows of both classes with scores of one kind, and integer weights."""
     kind = draw(st.sampled_from(sorted(strategies.NUMBERS)))
     row = st.tuples(st.booleans(), strategies.NUMBERS[kind], st.integers(1, 3))
     rows = draw(st.lists(row, max_size=max_rows))
@@ -112,7 +112,7 @@ def test_no_threshold_is_better(case, beta, weighted):
     assert best.f_score == f_score(y, scores, best.threshold, beta=beta, sample_weight=given_weights)
     values = {t: f_score(y, scores, t, beta=beta, sample_weight=given_weights) for t in (-np.inf, *scores)}
     assert best.f_score == max(values.values())
-    # Of equals, none has fewer rows above it.
+    # Of equally good thresholds, it is the one with the fewest rows above it.
     equals = [t for t, value in values.items() if value == best.f_score]
     assert (scores > best.threshold).sum() == min((scores > t).sum() for t in equals)
 
@@ -137,7 +137,7 @@ def test_neighbouring_floats():
 def test_equal_scores_cannot_be_told_apart():
     best = best_f_score([0, 1, 1], [5.0, 5.0, 5.0])
     assert best == (0.8, 2 / 3, 1.0, -np.inf)
-    # The first two rows have an F-score of 2 / 3 in one order, and 1 in the other.
+    # The first two rows have an F-score of 2 / 3 in one order, and of 1 in the other.
     assert best_f_score([0, 1, 0], [2.0, 2.0, 1.0]) == (2 / 3, 0.5, 1.0, 1.5)
 
 
@@ -189,7 +189,7 @@ def test_no_share_is_nearer(case, rate, weighted):
 def test_rates():
     scores = [3.0, 1.0, 2.0, 4.0]
     assert [threshold_at_rate(scores, rate) for rate in (0, 0.25, 0.5, 0.75, 1)] == [np.inf, 3.5, 2.5, 1.5, -np.inf]
-    assert threshold_at_rate(scores, 0.375) == 3.5  # one row and two are equally near: the smaller share
+    assert threshold_at_rate(scores, 0.375) == 3.5  # one row and two rows are equally near: the smaller share
     assert threshold_at_rate([1.0, 2.0, 2.0, 2.0], 0.5) == 1.5
     assert threshold_at_rate([1.0, 2.0, 3.0], 0.5, sample_weight=[1, 1, 2]) == 2.5
 
@@ -199,7 +199,7 @@ def test_rates():
 
 @pytest.mark.parametrize("function", [best_f_score, lambda y, s, **kwargs: f_score(y, s, 0.0, **kwargs)])
 def test_bad_rows(function):
-    with pytest.raises(UndefinedMetricError, match="y_true has one value only, 1, which does not tell"):
+    with pytest.raises(UndefinedMetricError, match="y_true has one value only, 1: the positive class"):
         function([1, 1], [1.0, 2.0])
     with pytest.raises(UndefinedMetricError, match="one value only"):
         function([0, 1], [1.0, 2.0], sample_weight=[1, 0])

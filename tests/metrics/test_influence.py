@@ -1,4 +1,4 @@
-"""The influence of rows on shares of pairs, and the variances made of it."""
+"""Influences of rows on shares of pairs, and variances computed from them."""
 
 import numpy as np
 import oracles
@@ -113,7 +113,7 @@ def test_repeated_rows_are_not_more_evidence(rng):
 )
 def test_one_unit_has_no_variance(strata, units):
     strata, units = (each if each is None else np.array(each) for each in (strata, units))
-    with pytest.raises(ValueError, match="two independent rows, or units of them, of each class"):
+    with pytest.raises(ValueError, match="two independent rows, or units of rows, of each class"):
         variance(np.array([1.0, -1.0, 2.0, -2.0]), strata=strata, units=units)
 
 

@@ -73,8 +73,8 @@ def test_a_model_on_pairs_that_it_has_not_seen(rng):
     [
         ([], {}, "pairs is empty"),
         ([0, 1], {}, r"pairs must have shape \(n_pairs, 2\)"),
-        ([[0.0, 1.0]], {}, "pairs must hold row numbers"),
-        ([[0, 1], [0, 3]], {}, r"pairs\[1\] is \[0, 3\], but y_score has 3 rows: 0 to 2"),
+        ([[0.0, 1.0]], {}, "pairs must hold integer row indices"),
+        ([[0, 1], [0, 3]], {}, r"pairs\[1\] is \[0, 3\], but y_score has 3 rows, 0 to 2"),
         ([[0, -1]], {}, "but y_score has 3 rows"),
         ([[1, 1]], {}, r"pairs\[0\] compares row 1 with itself"),
         ([[0, 2]], {"qid": [1, 1, 2]}, r"pairs\[0\] is \[0, 2\], two rows of different queries"),

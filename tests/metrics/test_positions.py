@@ -1,4 +1,4 @@
-"""Metrics of positions: against all orders of tied rows, against others, and what must not change them."""
+"""Metrics of positions: against all orders of tied rows, against other packages, and invariances."""
 
 import definitions
 import ir_measures
@@ -54,7 +54,7 @@ def near(value, rel=1e-12):
 
 @st.composite
 def graded(draw, max_rows=10, kinds=("none", "numbers", "anything")):
-    """Grades and scores of a few rows, most of them tied, whose orders can be counted."""
+    """Grades and scores of a few rows with many ties, so that all orders can be enumerated."""
     grades = draw(st.sampled_from((st.integers(0, 4), st.integers(0, 1), st.sampled_from((0.0, 0.3, 1.0, 2.5, 4.0)))))
     kind = draw(st.sampled_from(kinds))
     row = st.tuples(grades, st.sampled_from((-1.5, 0.0, -0.0, 2.0)), st.integers(0, 0 if kind == "none" else 3))
@@ -109,7 +109,7 @@ def test_the_mean_leaves_out_undefined_queries(name, case):
 
 @pytest.mark.parametrize("k", [None, 1, 7, 40])
 def test_expected_rank_of_larger_blocks(k, rng):
-    # Too many orders to look at all: random ones, and their standard error.
+    # There are too many orders to enumerate: random ones, with their standard error.
     grades = rng.integers(0, 5, 60) * (rng.random(60) < 0.4)
     above = rng.integers(0, 2, 3)
     y, scores = np.append(above, grades), np.append([3, 2, 1], np.zeros(60))
@@ -144,11 +144,11 @@ def test_rows_of_a_grade_may_join_at_once(k, shares, monkeypatch, rng):
     monkeypatch.setattr(_continuation, "_MANY", 0)
     monkeypatch.setattr(_continuation, "_join_levels", lambda *args: joined.append(args) or join_levels(*args))
     assert err(y, scores, qid=qid, k=k, per_query=True).tolist() == near(row_by_row.tolist())
-    assert len(joined) == 4  # only the first block of a query is worth it: nobody comes to the second
+    assert len(joined) == 4  # one block per query: the second is reached with a negligible probability
 
 
 def test_a_large_block_with_few_relevant_rows():
-    # One relevant row of m is at any position with the same probability.
+    # A single relevant row of m is at each position with the same probability.
     m = 200_000
     y = np.zeros(m)
     y[123] = 3
@@ -238,7 +238,7 @@ def test_trec_eval(rng):
     for measure, (metric, kwargs) in ours.items():
         found = metric(y, scores, qid=qid, per_query=True, **kwargs)
         expected = [theirs[measure, name] for name in queries]
-        # trec_eval writes 0 where there is nothing relevant.
+        # trec_eval writes 0 for a query without a relevant row.
         assert np.nan_to_num(found).tolist() == near(expected), measure
 
 
@@ -259,7 +259,7 @@ def test_order_of_the_rows(metric, kwargs, case, ties, seed):
 def test_monotone_changes_of_the_scores(metric, kwargs, rng):
     y, scores, qid = ragged(rng, tied=True)
     expected = metric(y, scores, qid=qid, per_query=True, **kwargs)
-    shifts = rng.normal(size=100)[np.unique(qid, return_inverse=True)[1]]  # scores are compared within a query
+    shifts = rng.normal(size=100)[np.unique(qid, return_inverse=True)[1]]  # scores are compared within a query only
     for changed in (1e-9 * scores, scores**3, np.exp2(scores) - 1e3, 1e300 * (scores - 2), scores + 1e3 * shifts):
         np.testing.assert_array_equal(metric(y, changed, qid=qid, per_query=True, **kwargs), expected)
 
@@ -296,9 +296,9 @@ def test_gains_of_any_size():
     assert ndcg([1000, 1], [1, 2]) == near(1 / np.log2(3))
     assert ndcg([1e-18, 0, 3e-18], [3, 2, 1]) == near(ndcg([1, 0, 3], [3, 2, 1], gain="linear"))
     assert err([1000, 0], [1, 2]) == near(0.5)
-    assert err([1000, 1000, 60], [1, 1, 1]) == near(2 / 3 + 1 / 3 * 1 / 2)  # nobody passes a grade of 1000
+    assert err([1000, 1000, 60], [1, 1, 1]) == near(2 / 3 + 1 / 3 * 1 / 2)  # a grade of 1000 is never passed
     assert err([60, 60], [1, 1]) == 1.0
-    with pytest.raises(ValueError, match="a grade of 1001, and 2 to its power is too large"):
+    with pytest.raises(ValueError, match="a grade of 1001, but grades must not exceed 1000"):
         ndcg([1001, 1], [1, 2])
     assert ndcg([1001, 1], [2, 1], gain="linear") == 1.0
 
@@ -342,18 +342,18 @@ def test_bad_input(metric, kwargs):
 @pytest.mark.parametrize("metric", [ndcg, err, reciprocal_rank, precision_at])
 @pytest.mark.parametrize("k", [0, -1, 2.5, "3", True])
 def test_depths_are_positive_whole_numbers(metric, k):
-    with pytest.raises(ValueError, match="k must be a positive whole number"):
+    with pytest.raises(ValueError, match="k must be a positive integer"):
         metric([1, 2], [1, 2], k=k)
 
 
 def test_precision_needs_a_depth():
-    with pytest.raises(ValueError, match="k must be a positive whole number, got None"):
+    with pytest.raises(ValueError, match="k must be a positive integer, got None"):
         precision_at([1, 2], [1, 2], k=None)
 
 
 @pytest.mark.parametrize("metric", [ndcg, err])
 def test_negative_grades(metric):
-    with pytest.raises(ValueError, match="grades that are not negative, got -1"):
+    with pytest.raises(ValueError, match="non-negative grades, got -1"):
         metric([1, -1], [1, 2])
 
 

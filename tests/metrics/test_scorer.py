@@ -1,4 +1,4 @@
-"""Scorers of rankings inside scikit-learn, with and without metadata routing."""
+"""Scorers in scikit-learn, with and without metadata routing."""
 
 import pickle
 import warnings
@@ -21,21 +21,21 @@ from kernelrank.metrics import auc, concordance_index, make_ranking_scorer, ndcg
 NO_METRICS = {name for name in metrics.__all__ if name[0].isupper()} | {
     "auc_interval",
     *("compare_scores", "make_ranking_scorer"),
-    *("best_f_score", "f_score", "threshold_at_rate"),  # of rows, not of queries
-    "pair_accuracy",  # of pairs, without true values
+    *("best_f_score", "f_score", "threshold_at_rate"),  # metrics of rows, without queries
+    "pair_accuracy",  # a metric of pairs, without true values
 }
 NAMES = sorted(set(metrics.__all__) - NO_METRICS)
 
 
 def share_of_first(y_true, y_score, *, qid=None, scale=1.0):
-    """Return a metric of somebody else's."""
+    """Return the value of a user-defined metric."""
     best = pd.DataFrame({"y": y_true, "s": y_score, "q": qid}).sort_values("s").groupby("q").y.last()
     return scale * best.mean()
 
 
 @pytest.fixture
 def letor(rng):
-    """Grades of 12 queries; their levels are far apart, so that without queries nothing can be learnt from them."""
+    """Grades of 12 queries whose levels are far apart, so that nothing can be learnt without the queries."""
     qid = np.repeat(np.arange(12), 15)
     X = rng.normal(size=(180, 3))
     y = np.digitize(X @ [2.0, -1.0, 0.5] + 0.3 * rng.normal(size=180), [0, 2]) + 10.0 * rng.permutation(12)[qid]
@@ -54,7 +54,7 @@ def frame(X, qid):
 
 
 def by_hand(metric, X, y, qid, cv, sign=1.0, **kwargs):
-    """Fit and evaluate every fold."""
+    """Fit and evaluate on each fold."""
     found = []
     for train, test in cv.split(X, y, qid):
         scores = RankSVM().fit(X[train], y[train], qid=qid[train]).predict(X[test])
@@ -107,7 +107,7 @@ def test_other_estimators(letor):
     assert make_ranking_scorer("ndcg")(ridge, X, y, qid=qid) == ndcg(y, ridge.predict(X), qid=qid)
     classes = (y % 10 > 0).astype(int)
     logistic = LogisticRegression().fit(X, classes)
-    # Of an estimator that has both, decision_function tells more than predict.
+    # If an estimator has both, decision_function is more informative than predict.
     assert make_ranking_scorer(auc)(logistic, X, classes) == auc(classes, logistic.decision_function(X))
 
 
@@ -158,14 +158,17 @@ def test_repr():
 
 def test_mistakes_are_told_at_once():
     with pytest.raises(
-        ValueError, match=r"There is no metric 'auc_interval'; there are auc, average_precision, .*, reciprocal_rank\."
+        ValueError,
+        match=r"Unknown metric 'auc_interval'; known metrics are auc, average_precision, .*, reciprocal_rank\.",
     ):
         make_ranking_scorer("auc_interval")
     with pytest.raises(TypeError, match="depth"):
         make_ranking_scorer("ndcg", depth=5)
-    with pytest.raises(ValueError, match="per_query cannot be given"):
+    with pytest.raises(ValueError, match="per_query cannot be set"):
         make_ranking_scorer("ndcg", per_query=True)
-    with pytest.raises(TypeError, match=r"make_ranking_scorer\('ndcg'\) has no use for \['sample_weight'\]"):
+    with pytest.raises(
+        TypeError, match=r"make_ranking_scorer\('ndcg'\) does not accept the metadata \['sample_weight'\]"
+    ):
         make_ranking_scorer("ndcg").set_score_request(sample_weight=True)
 
 
@@ -284,7 +287,7 @@ def test_short_names_and_depths(text, metric, options, letor):
 
 @pytest.mark.parametrize("text", ["recall", "auc@3", "ndcg@", "ndcg@0", "ndcg@x", "mrr@mean", "@3", ""])
 def test_names_that_mean_nothing(text):
-    with pytest.raises(ValueError, match=r"no metric|takes no|positive whole"):
+    with pytest.raises(ValueError, match=r"Unknown metric|takes no|positive integer"):
         make_ranking_scorer(text)
 
 
@@ -303,7 +306,7 @@ def test_names_that_mean_nothing(text):
     ],
 )
 def test_options_that_mean_nothing(text, words):
-    """They are refused when the scorer is made, not in a fold, where a search would write NaN."""
+    """An error is raised when the scorer is made, not within a fold, where a search would record NaN."""
     with pytest.raises(ValueError, match=words):
         make_ranking_scorer(text)
 
@@ -316,7 +319,7 @@ def test_bad_values_fail_before_a_fold():
 
 
 def test_scikit_learn_knows_only_its_own_names(letor):
-    """Why searches take make_ranking_scorer("ndcg@10") and not the name: should this fail, the docs can say more."""
+    """Search classes take make_ranking_scorer("ndcg@10") and not the name; if this fails, update the docs."""
     X, y, _ = letor
     with pytest.raises(ValueError, match="scoring"):
         GridSearchCV(RankSVM(), {"alpha": [1e-3]}, scoring="ndcg@10").fit(X, y)

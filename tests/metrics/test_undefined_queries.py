@@ -1,4 +1,4 @@
-"""Queries for which a metric is not defined: what they count, and who says so."""
+"""Queries for which a metric is undefined: their value and the warning."""
 
 import ir_measures
 import numpy as np
@@ -30,7 +30,7 @@ def test_score_warns_once(rows):
 def test_folds_do_not_warn(rows):
     X, y, qid = rows
     folds = [(np.flatnonzero(qid % 4 != k), np.flatnonzero(qid % 4 == k)) for k in range(4)]
-    folds.append((np.flatnonzero(qid != 0), np.flatnonzero(qid == 0)))  # nothing to compare
+    folds.append((np.flatnonzero(qid != 0), np.flatnonzero(qid == 0)))  # no comparable pair
     model = RankSVMCV(alphas=[1e-3, 1e-1], cv=folds).fit(X, y, qid=qid)  # warnings are errors
     np.testing.assert_array_equal(np.isnan(model.scores_), np.tile([False] * 4 + [True], (2, 1)))
     weights = np.where(qid % 4 == 1, 0.0, 1.0)
@@ -38,7 +38,7 @@ def test_folds_do_not_warn(rows):
     np.testing.assert_array_equal(np.isnan(model.scores_), [[False, True, False, False]])
 
 
-# What they count in a mean
+# Their value in a mean
 
 METRICS = {
     "auc": {},
@@ -55,7 +55,7 @@ every_metric = pytest.mark.parametrize("name", sorted(METRICS))
 
 
 def binary(rng):
-    """Ten queries, of which the first, the fourth and the last have nothing relevant."""
+    """Return ten queries, of which the first, the fourth and the last have no relevant row."""
     qid = np.repeat(np.arange(10), 6)
     y = rng.integers(0, 2, 60).astype(float)
     y[::6], y[1::6] = 1.0, 0.0
@@ -69,7 +69,7 @@ def test_they_are_left_out_or_count_0_or_1(name, rng):
     y, scores, qid = binary(rng)
     values = metric(y, scores, qid=qid, undefined="skip", per_query=True, **kwargs)
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(values)), [0, 3, 9])
-    for row, value in enumerate(values):  # each as if it were alone
+    for row, value in enumerate(values):  # each query on its own
         rows = qid == row
         options = {**kwargs, "max_grade": 1} if name == "err" else kwargs
         [alone] = metric(y[rows], scores[rows], per_query=True, undefined="skip", **options)
@@ -108,7 +108,7 @@ def test_the_warning_names_the_remedy(rng):
 
 
 def test_the_mean_of_trec_eval(rng):
-    """It is over all judged queries."""
+    """trec_eval averages over all judged queries."""
     y, scores, qid = binary(rng)
     documents, queries = [f"d{row}" for row in range(60)], [f"q{each}" for each in qid]
     judged = pd.DataFrame({"query_id": queries, "doc_id": documents, "relevance": y.astype(int)})

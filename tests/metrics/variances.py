@@ -1,4 +1,4 @@
-"""Variances and tests of shares of pairs, straight from their definitions: every pair is looked at."""
+"""Variances and tests of shares of pairs, straight from their definitions, by a loop over all pairs."""
 
 from itertools import product
 
@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 
 def right_order(y, scores):
-    """Symmetric matrices of the comparable pairs, and of what each counts: 1 in the right order, a half if tied."""
+    """Return symmetric matrices of the comparable pairs and of their values: 1 in the right order, 0.5 if tied."""
     y, p = np.asarray(y, float), np.asarray(scores, float)
     comparable = y[:, None] != y[None, :]
     right = (y[:, None] < y[None, :]) == (p[:, None] < p[None, :])
@@ -17,7 +17,7 @@ def right_order(y, scores):
 
 
 def delong(y, scorers):
-    """Areas under the ROC curves of several scorers, and their covariance, by DeLong et al. (1988)."""
+    """Return the areas under the ROC curves of several scorers and their covariance, by DeLong et al. (1988)."""
     y, scorers = np.asarray(y), np.asarray(scorers, float)
     positive, negative = scorers[:, y == max(y)], scorers[:, y == min(y)]
     m, n = positive.shape[1], negative.shape[1]
@@ -26,7 +26,7 @@ def delong(y, scorers):
 
 
 def obuchowski(y, scores, units):
-    """Variance of the area when units have several rows, by Obuchowski (1997)."""
+    """Return the variance of the area when units have several rows, by Obuchowski (1997)."""
     y, units = np.asarray(y), np.asarray(units)
     comparable, right = right_order(y, scores)
     positive = y == max(y)
@@ -42,14 +42,14 @@ def obuchowski(y, scores, units):
 
 
 def jackknife(y, scores):
-    """Variance of the concordance from leaving out each row in turn."""
+    """Return the jackknife variance of the concordance, leaving out each row in turn."""
     rows = np.arange(len(y))
     without = np.array([oracles.concordance(y[rows != i], scores[rows != i]) for i in rows])
     return (len(y) - 1) / len(y) * ((without - without.mean()) ** 2).sum()
 
 
 def holm(pvalues):
-    """Smallest level at which Holm's procedure rejects each hypothesis: it stops at the first that it cannot."""
+    """Return the smallest level at which Holm's procedure rejects each hypothesis."""
     corrected = []
     for each in pvalues:
         smaller = sorted(p for p in pvalues if p <= each)
@@ -58,7 +58,7 @@ def holm(pvalues):
 
 
 def signed_ranks(differences):
-    """P-value of Wilcoxon's test over all choices of signs; zeros have a rank, but no sign."""
+    """Return the p-value of Wilcoxon's test over all choices of signs; zeros have a rank, but no sign."""
     differences = np.asarray(differences)
     ranks, signed = rankdata(np.abs(differences)), differences != 0
     found = ranks[differences > 0].sum()

@@ -1,4 +1,4 @@
-"""Every way of counting, on every kind of data, against the definition: the integers are equal."""
+"""All counting methods on all kinds of data, against the definition: the integers are equal."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +17,7 @@ one_or_two_threads = pytest.mark.parametrize("n_jobs", [1, 2])
 
 
 def check(found, expected):
-    """Equal integers, and one set of pairs: sum(c) == sum(d) == total."""
+    """Assert equal integers for one set of pairs: sum(c) == sum(d) == total."""
     c, d = expected[:2]
     assert found.c.dtype == found.d.dtype == np.int64
     np.testing.assert_array_equal(found.c, c)
@@ -26,7 +26,7 @@ def check(found, expected):
 
 
 def number_of_pairs(y):
-    """m^2 / 2 less the pairs of equal utilities, in Python's integers."""
+    """Return m^2 / 2 minus the number of pairs with equal utilities, in Python's integers."""
     sizes = np.unique(y, return_counts=True)[1].tolist()
     return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
@@ -49,7 +49,7 @@ def check_all_methods(case):
         check(pairs.count(case.scores, method=method), expected)
 
 
-# The promise is 100,000 generated cases: these, and twenty for each seed of the next test.
+# 100,000 generated cases are required: these, and twenty for each seed of the next test.
 @pytest.mark.slow
 @settings(max_examples=10_000)
 @given(case=strategies.cases)
@@ -94,7 +94,7 @@ def test_comparable_pairs_of_each_query(case):
 @given(case=strategies.cases)
 def test_totals_and_risk_are_those_of_the_counts(n_jobs, case):
     y, qid = case.y, case.qid
-    scores = np.clip(case.scores, -1e9, 1e9)  # what is added up must not overflow
+    scores = np.clip(case.scores, -1e9, 1e9)  # sums must not overflow
     pairs = UtilityPairs(y, qid=qid, n_jobs=n_jobs)
     c, d, total = pairs.count(scores)
     g, totals, inner = pairs.violated().count(scores, np.arange(1.0, pairs.n_queries + 1))
@@ -108,7 +108,7 @@ def test_totals_and_risk_are_those_of_the_counts(n_jobs, case):
 
 def test_risk_scales_each_query(rng):
     y, scores, query = rng.integers(0, 4, 500), rng.normal(size=500), rng.integers(0, 7, 500)
-    query[:7] = np.arange(7)  # numbers in order of appearance, whatever the numbering
+    query[:7] = np.arange(7)  # queries appear in this order, whatever their codes
     pairs = UtilityPairs(y, qid=query)
     scale = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 0.0, 0.25])
     g, totals, inner = pairs.violated().count(scores, scale)
@@ -142,7 +142,7 @@ def test_a_difference_of_exactly_one_is_no_violation(method):
 def test_scores_on_a_grid_of_hundredths_give_one_set_of_pairs(method, rng):
     y, scores = rng.permutation(1000), rng.integers(-200, 201, 1000) / 100
     above, below = scores[None, :] < scores[:, None] + 1, scores[:, None] > scores[None, :] - 1
-    assert (above != below)[y[:, None] < y[None, :]].any()  # two comparisons would give two sets
+    assert (above != below)[y[:, None] < y[None, :]].any()  # two different comparisons would give two sets
     check(count_violations(y, scores, method=method), oracles.count_violations(y, scores))
 
 
@@ -311,7 +311,7 @@ hard_to_sort = pytest.mark.parametrize("kind", HARD_TO_SORT)
 def test_scores_that_are_hard_to_sort(kind, m):
     rng = np.random.default_rng(0)
     y, scores = rng.integers(0, 6, m), HARD_TO_SORT[kind](rng, m)
-    for margin in (0.0, 1.0):  # with 0 every error of the order shows
+    for margin in (0.0, 1.0):  # with 0, every error of the order is visible
         expected = oracles.count_violations_of_levels(y, scores, margin)
         for n_jobs in (1, 2, 3):
             check(UtilityPairs(y, n_jobs=n_jobs).count(scores, margin=margin, method="tree"), expected)
@@ -338,7 +338,7 @@ def test_utilities_that_are_hard_to_sort(kind, n_jobs):
     check(pairs.count(scores), count_violations(ranks, scores))
 
 
-# What must not change the counts
+# Invariances
 
 
 @all_methods

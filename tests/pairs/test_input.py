@@ -1,4 +1,4 @@
-"""What goes in: any container gives the same counts, and what is wrong gets an error that names it."""
+"""Input: any container gives the same counts, and invalid input raises an error that names the argument."""
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,7 @@ def check_same(convert):
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
     for values, original in zip(kept, (Y, SCORES, WEIGHTS), strict=True):
-        np.testing.assert_array_equal(np.asarray(values, dtype=float), original)  # nothing was written to
+        np.testing.assert_array_equal(np.asarray(values, dtype=float), original)  # the input is not modified
 
 
 @pytest.mark.parametrize("convert", CONTAINERS.values(), ids=CONTAINERS)
@@ -95,7 +95,7 @@ def test_no_rows():
 
 
 def test_weights_whose_products_overflow():
-    with pytest.raises(ValueError, match=r"sample_weight overflow: divide"):
+    with pytest.raises(ValueError, match=r"sample_weight overflow; divide"):
         UtilityPairs([1, 2, 3], sample_weight=[1e200, 1e200, 1.0])
 
 
@@ -127,7 +127,7 @@ def test_missing_values_are_refused(bad):
 
 
 def test_huge_numbers_are_not_infinite():
-    # Their sum is, and adding them up is how scikit-learn looks for infinity.
+    # Their sum is infinite, and scikit-learn checks the sum for infinity.
     huge = np.array([1.7e308, 1.7e308, -1.7e308, -1.7e308])
     assert UtilityPairs(huge).n_pairs == 4
     assert UtilityPairs([1, 2, 3, 4]).count(huge).total == 4
@@ -143,7 +143,7 @@ def test_wrong_shapes_are_refused(shape):
 
 @pytest.mark.parametrize("shape", [(3, 2), (1, 3), (3, 1)], ids=str)
 def test_weights_of_wrong_shape_are_refused(shape):
-    with pytest.raises(ValueError, match=r"sample_weight must be a 1D array, one element for each of the rows"):
+    with pytest.raises(ValueError, match=r"sample_weight must be a 1D array with one element for each of the rows"):
         UtilityPairs([1, 2, 3], sample_weight=np.ones(shape))
 
 

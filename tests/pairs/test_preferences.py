@@ -1,4 +1,4 @@
-"""Preferences given one by one: against a loop over them, and against the utilities they may come from."""
+"""Explicit preferences, against a loop over them and against the utilities that they may come from."""
 
 import gc
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from kernelrank.pairs import PreferencePairs, UtilityPairs
 
 
 class Graph(NamedTuple):
-    """What a loop over the preferences finds."""
+    """Return the counts from a loop over the preferences."""
 
     g: np.ndarray
     violations: np.ndarray
@@ -47,7 +47,7 @@ def loop(edges, scores, v, weight=None, query=None):
 
 @st.composite
 def tournaments(draw):
-    """Few rows, many preferences: duplicates, contradictions and cycles; small numbers, so that sums are exact."""
+    """Few rows and many preferences with duplicates, contradictions and cycles; small integers for exact sums."""
     m, n_edges = draw(st.integers(2, 12)), draw(st.integers(1, 40))
     rng = np.random.default_rng(draw(strategies.seeds))
     query = oracles.query_numbers(rng.integers(0, draw(st.integers(1, 3)), m), m)
@@ -92,7 +92,7 @@ def test_each_query_has_its_scale(tournament, seed):
     np.testing.assert_array_equal(product, scale[query] * (expected.laplacian @ v))
     np.testing.assert_array_equal(violated.degrees(scale), scale[query] * np.diag(expected.laplacian))
     for found, each in zip((*totals, squares), (expected.violations, expected.inner, expected.squares), strict=True):
-        np.testing.assert_array_equal(found, each)  # are not scaled
+        np.testing.assert_array_equal(found, each)  # not scaled
 
 
 @pytest.mark.parametrize("query_weighting", ["query", "pair"])
@@ -123,7 +123,7 @@ def test_a_difference_of_exactly_one_is_no_violation():
 
 
 def test_the_margin_is_compared_as_for_utilities(rng):
-    """On a grid of hundredths ``p_j < p_i + 1`` and ``p_j - 1 < p_i`` are not the same when rounded."""
+    """On a grid of hundredths ``p_j < p_i + 1`` and ``p_j - 1 < p_i`` differ after rounding."""
     y, scores = rng.permutation(300), rng.integers(-200, 201, 300) / 100
     lower, higher = np.nonzero(y[:, None] < y[None, :])
     violated = PreferencePairs(np.column_stack([higher, lower]), 300).violated()
@@ -198,7 +198,7 @@ def test_queries_without_a_pair_contribute_nothing():
     np.testing.assert_array_equal(risk.g, [-1, 1, 0, 0, 2, -2])
 
 
-# What goes in
+# Input
 
 EDGES = np.array([[3, 0], [1, 2], [2, 4], [0, 1], [3, 0], [4, 3]])
 WEIGHTS = np.array([1.0, 0.5, 2.0, 0.0, 3.0, 1.0])
@@ -237,7 +237,7 @@ def test_any_container_gives_the_same_result(convert):
         results.append([*loss(scores), loss.curvature(v), loss.diagonal()])
     for found, expected in zip(*results, strict=True):
         np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(np.asarray(given), EDGES)  # nothing was written to
+    np.testing.assert_array_equal(np.asarray(given), EDGES)  # the input is not modified
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_loss_outlives_its_preferences(rng):
     qid = np.zeros(2000, dtype=np.int64)
     loss = PairwiseSquaredHinge(PreferencePairs(edges.tolist(), 2000, weight=weight.tolist(), qid=qid.tolist()))
     gc.collect()
-    np.full(200_000, 7)  # takes the memory that was given back
+    np.full(200_000, 7)  # reuses memory that was freed by mistake
     expected = weight @ np.maximum(0, 1 + scores[edges[:, 1]] - scores[edges[:, 0]]) ** 2 / weight.sum()
     assert loss(scores).value == pytest.approx(expected, rel=1e-12)
 
@@ -285,7 +285,7 @@ def test_nothing_is_known_before_a_count():
 @pytest.mark.parametrize(
     ("pairs", "match"),
     [
-        ([[0, 1], [1, 5]], r"pairs\[1\] is \[1, 5\], but X has 5 rows: 0 to 4"),
+        ([[0, 1], [1, 5]], r"pairs\[1\] is \[1, 5\], but X has 5 rows, 0 to 4"),
         ([[0, 1], [2, 1], [-1, 0]], r"pairs\[2\] is \[-1, 0\], but X has 5 rows"),
         ([[0, 10**10]], r"pairs\[0\] is \[0, 10000000000\]"),
         (np.array([[0, 2**63]], dtype=np.uint64), r"pairs\[0\]"),
@@ -296,12 +296,12 @@ def test_nothing_is_known_before_a_count():
         ([[[0, 1]]], r"pairs must have shape .*got \(1, 1, 2\)"),
         (3, r"pairs must have shape .*got \(\)"),
         (None, r"pairs must have shape"),
-        ([[0.0, 1.0]], r"integers, got dtype float64"),
-        ([[0, 1.5]], r"integers, got dtype float64"),
-        ([[0, np.nan]], r"integers, got dtype float64"),
-        ([[True, False]], r"integers, got dtype bool"),
-        ([["0", "1"]], r"integers, got dtype <U1"),
-        ([[0, None]], r"integers, got dtype object"),
+        ([[0.0, 1.0]], r"integer row indices, got dtype float64"),
+        ([[0, 1.5]], r"integer row indices, got dtype float64"),
+        ([[0, np.nan]], r"integer row indices, got dtype float64"),
+        ([[True, False]], r"integer row indices, got dtype bool"),
+        ([["0", "1"]], r"integer row indices, got dtype <U1"),
+        ([[0, None]], r"integer row indices, got dtype object"),
     ],
 )
 def test_wrong_pairs_are_refused(pairs, match):
@@ -323,7 +323,7 @@ def test_no_preference_is_an_error(pairs):
         ([1, np.inf], "weight contains infinity"),
         ([1, 1, 1], "weight has 3 elements"),
         ([1], "weight has 1 elements"),
-        ([[1, 1]], "weight must be a 1D array, one element for each of the pairs"),
+        ([[1, 1]], "weight must be a 1D array with one element for each of the pairs"),
         (["a", "b"], "weight must hold real numbers"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Query ids: anything hashable, in any order, and nothing that is missing."""
+"""Query ids: any hashable objects in any order, none missing."""
 
 import datetime
 
@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from kernelrank._validation import encode_queries
 from kernelrank.pairs import UtilityPairs, count_violations
 
-NUMBERS = np.array([3, 0, 1, 3, 3, 0, 2, 1, 0, 3, 1, 1])  # of twelve rows, not in order; query 2 has one row
+NUMBERS = np.array([3, 0, 1, 3, 3, 0, 2, 1, 0, 3, 1, 1])  # of twelve rows, unsorted; query 2 has one row
 Y = np.array([1, 5, 2, 4, 2, 3, 9, 2, 1, 3, 5, 4])
 SCORES = np.array([0.0, 0.5, 3.0, 0.5, 1.0, 2.0, 0.0, 1.5, 2.5, 0.0, 0.0, 3.5])
 
 
 def check_grouping(qid, numbers=NUMBERS):
-    """The counts are those of the queries numbered plainly."""
+    """Assert that the counts equal those of queries with plain codes."""
     found, expected = UtilityPairs(Y, qid=qid), oracles.count_violations(Y, SCORES, numbers)
     c, d, total = found.count(SCORES)
     assert found.n_queries == len(np.unique(numbers))
@@ -117,7 +117,7 @@ def test_order_of_the_rows_changes_nothing(case, seed):
 @given(case=strategies.cases)
 def test_queries_are_counted_as_if_alone(case):
     numbers = oracles.query_numbers(case.qid, len(case.y))
-    pairs = UtilityPairs(case.y, qid=numbers)  # numbered by appearance already
+    pairs = UtilityPairs(case.y, qid=numbers)  # already coded by first appearance
     found, totals = pairs.count(case.scores), pairs.count_totals(case.scores)
     for query in range(pairs.n_queries):
         rows = numbers == query

@@ -1,4 +1,4 @@
-"""A few random pairs a row."""
+"""Random samples of pairs per row."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from kernelrank.pairs import sample_pairs
 
 
 def partners(y, qid):
-    """For every row, the rows of its query with another utility."""
+    """Return, for each row, the rows of its query with another utility."""
     queries = [0] * len(y) if qid is None else qid
     return [[j for j in range(len(y)) if queries[i] == queries[j] and y[i] != y[j]] for i in range(len(y))]
 
@@ -21,7 +21,7 @@ def partners(y, qid):
 def test_every_row_gets_k_different_partners_or_all(case, k, seed):
     possible = partners(case.y, case.qid)
     if not any(possible):
-        with pytest.raises(NoComparablePairsError, match="no pair to draw"):
+        with pytest.raises(NoComparablePairsError, match="no pair to sample"):
             sample_pairs(case.y, k, qid=case.qid, random_state=seed)
         return
     pairs = sample_pairs(case.y, k, qid=case.qid, random_state=seed)
@@ -38,12 +38,13 @@ def test_every_row_gets_k_different_partners_or_all(case, k, seed):
 
 
 def test_every_partner_is_as_likely():
-    """Row 0 has 6 partners, of which it gets 2: each of the 15 sets in one of 15 draws."""
+    """Row 0 has 6 partners and draws 2: each of the 15 sets has probability 1/15."""
     y, rng = np.array([1, 0, 0, 2, 2, 3, 4, 1]), np.random.RandomState(0)
     counts = np.zeros((8, 8))
     n = 3000
     for _ in range(n):
-        first, second = sample_pairs(y, 2, random_state=rng)[:2].sum(axis=1)  # the numbers of row 0's partners
+        # Sum of the indices of the partners of row 0.
+        first, second = sample_pairs(y, 2, random_state=rng)[:2].sum(axis=1)
         counts[min(first, second), max(first, second)] += 1
     drawn = counts[counts > 0]
     assert len(drawn) == 15

@@ -1,4 +1,4 @@
-"""Rows sorted by query and falling score, against NumPy's stable sort."""
+"""Rows sorted by query and descending score, against NumPy's stable sort."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The graph of violated pairs: products with its Laplacian, against the matrix. Integers in, equal integers out."""
+"""Products with the Laplacian of the violated pairs, against the matrix; integers give equal integers."""
 
 import gc
 
@@ -13,7 +13,7 @@ from kernelrank.pairs import UtilityPairs
 
 
 def graph(pairs, scores, scale=None):
-    """Count, and return the violated pairs with a scale of one a query."""
+    """Count, and return the violated pairs with a scale of 1 per query."""
     violated = pairs.violated()
     scale = np.ones(pairs.n_queries) if scale is None else scale
     violated.count(np.asarray(scores, dtype=float), scale)
@@ -63,13 +63,13 @@ def test_weights_magnitudes_apart(case, seed):
 
 def test_each_query_has_its_scale(rng):
     y, scores, query, v = rng.integers(0, 30, 400), rng.normal(size=400), rng.integers(0, 6, 400), rng.normal(size=400)
-    query[:6] = np.arange(6)  # numbers in order of appearance
+    query[:6] = np.arange(6)  # queries appear in this order
     scale = np.array([1.0, 2.0, 0.25, 8.0, 0.0, 3.0])
     violated, _ = graph(UtilityPairs(y, qid=query), scores)
     L = oracles.laplacian(oracles.violated_pairs(y, scores, query))
     product, inner = violated.multiply(v, scale)
     np.testing.assert_allclose(product, scale[query] * (L @ v), rtol=1e-12, atol=1e-11)
-    np.testing.assert_allclose(inner, np.bincount(query, v * (L @ v)), rtol=1e-12)  # is not scaled
+    np.testing.assert_allclose(inner, np.bincount(query, v * (L @ v)), rtol=1e-12)  # not scaled
     np.testing.assert_array_equal(violated.degrees(scale), scale[query] * np.diag(L))
 
 
@@ -96,7 +96,7 @@ def test_queries_without_a_pair_get_zero():
 @pytest.mark.parametrize("kind", ["levels", "tied", "distinct"])
 @pytest.mark.parametrize("m", [63, 64, 65, 2047, 2048, 2049, 70_000, 2**18 + 3])
 def test_rows_at_the_borders_of_the_tree_and_beyond(m, kind):
-    """Some of the rows, each against all others; and L is symmetric."""
+    """Compare some rows with all others; L is symmetric."""
     rng = np.random.default_rng(m)
     y = {"levels": rng.integers(0, 4, m), "tied": rng.integers(0, 17 + m // 100, m), "distinct": rng.permutation(m)}[
         kind
@@ -120,7 +120,7 @@ def test_rows_at_the_borders_of_the_tree_and_beyond(m, kind):
 @pytest.mark.parametrize("n_levels", [3, 70_000])
 def test_threads_do_not_show_in_the_last_bit(weighted, kind, n_levels):
     rng = np.random.default_rng(0)
-    m = 70_000  # threads share a query of 65536 rows or more
+    m = 70_000  # threads share a query of at least 65536 rows
     sizes = {"one query": [m], "many queries": np.full(700, 100), "large and small ones": [3, 66_000, 500, 3497]}[kind]
     qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     y, scores, weights = rng.integers(0, n_levels, m), rng.normal(size=m), rng.random(m) if weighted else None
@@ -142,7 +142,7 @@ def test_the_scores_counted_last_make_the_graph(rng):
         scores = spread * rng.normal(size=200)
         violated.count(scores, ones)
         L = oracles.laplacian(oracles.violated_pairs(y, scores))
-        for _ in range(2):  # a product leaves the graph as it was
+        for _ in range(2):  # a product does not change the graph
             np.testing.assert_array_equal(violated.multiply(v, ones)[0], L @ v)
         np.testing.assert_array_equal(violated.degrees(ones), np.diag(L))
 

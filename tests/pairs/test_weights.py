@@ -1,4 +1,4 @@
-"""Weighted counts: against the definition, and as if rows were repeated."""
+"""Weighted counts, against the definition and against repeated rows."""
 
 import numpy as np
 import oracles
@@ -41,7 +41,7 @@ def test_integer_weights_are_repeated_rows(case, seed):
     repeated = select(case, rows)
     c, d, total = count_violations(repeated.y, repeated.scores, qid=repeated.qid)
     assert weighted.n_pairs == UtilityPairs(repeated.y, qid=repeated.qid).n_pairs
-    for method in strategies.METHODS:  # sums of small integers are exact in doubles, too
+    for method in strategies.METHODS:  # sums of small integers are exact in floating point as well
         found = weighted.count(case.scores, method=method)
         np.testing.assert_array_equal(found.c, np.bincount(rows, c, len(case.y)))
         np.testing.assert_array_equal(found.d, np.bincount(rows, d, len(case.y)))

@@ -28,7 +28,7 @@ DATA = Path(__file__).parent / "data"
 
 
 def models():
-    """Models with every kind of value that a file can hold, by name."""
+    """Return models with every kind of value that a file can hold, by name."""
     rng = np.random.default_rng(2011)
     X = rng.normal(size=(80, 4))
     y = np.round(X @ [1.0, -2.0, 0.5, 0.0] + rng.normal(size=80))
@@ -62,7 +62,7 @@ def inputs(n_features):
 
 
 def read_scores(path, n_features):
-    """Return rows that were kept with a file, and their scores."""
+    """Return rows that were stored with a file, and their scores."""
     columns = np.loadtxt(path.with_suffix(".txt"))
     scores = columns[:, n_features:]
     return columns[:, :n_features], scores if scores.shape[1] > 1 else scores[:, 0]

@@ -1,4 +1,4 @@
-"""Model files, taken apart and put together with the standard library alone."""
+"""Model files, read and written with the standard library alone."""
 
 import io
 import json
@@ -23,7 +23,7 @@ def small_model(cls=RankSVM, **parameters):
 
 
 def small_models():
-    """Models whose files have all that there is, and are small: they are damaged byte by byte."""
+    """Return small models that cover all features of the format; their files are damaged byte by byte."""
     X, y = data(np.random.default_rng(0), 6, 2)
     outputs = np.stack([y, -y], axis=1)
     return [
@@ -37,16 +37,16 @@ def small_models():
     ]
 
 
-_SHORTCUTS = ("_training", "_whitening", "_learnt_with")  # what takes another fit
+_SHORTCUTS = ("_training", "_whitening", "_learnt_with")  # attributes that require another fit
 
 
 def fitted(model):
-    """What was found by a fit, but for the training data."""
+    """Return the fitted attributes without the training data."""
     return {k: value for k, value in vars(model).items() if k not in model.get_params() and k not in _SHORTCUTS}
 
 
 def same(a, b):
-    """Equal to the last bit and of the same type; unlike ==, NaN equals itself and 1 is not True."""
+    """Return whether values are equal to the last bit and of the same type; NaN equals itself, and 1 is not True."""
     if type(a) is not type(b):
         return False
     if isinstance(a, list | tuple):
@@ -68,7 +68,7 @@ def same(a, b):
 
 
 def rounding(attributes):
-    """By how much sums may differ, relatively: those of kernels are long, and libraries add them up in other orders."""
+    """Return the relative tolerance of sums: those of kernels are long, and libraries add in different orders."""
     return 1e-12 if "coef_" in attributes else 1e-10
 
 
@@ -88,7 +88,7 @@ def unpack(path):
 
 
 def pack(path, document, members, compression=zipfile.ZIP_STORED, force_zip64=False):
-    """Write a model file with correct sizes and checksums, whatever is in it; a document may be given as text."""
+    """Write a model file with correct sizes and checksums for any content; the document may be text."""
     text = document if isinstance(document, bytes) else json.dumps(document).encode()
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in {"model.json": text, **members}.items():

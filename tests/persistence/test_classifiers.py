@@ -1,4 +1,4 @@
-"""Ordered categories: classes of any kind, thresholds, and a model inside another."""
+"""Models of ordered categories: classes of any kind, thresholds, and nested models."""
 
 import json
 
@@ -77,7 +77,7 @@ def test_two_classes_and_queries(path, rng):
 
 def test_infinite_thresholds(path, rng):
     X, y = data(rng)
-    model = RankingClassifier().fit(X, np.where(np.arange(60) == 7, 2, y > 0))  # a class that is hardly there
+    model = RankingClassifier().fit(X, np.where(np.arange(60) == 7, 2, y > 0))  # a class with a single row
     model.thresholds_ = np.array([0.5, np.inf])
     assert_same_model(round_trip(model, path), model)
 
@@ -94,7 +94,7 @@ def test_strings_are_as_wide_as_need_be(path, rng):
 
 
 def test_a_ranker_that_was_fitted_is_one_that_is_not(path, rng):
-    """A fit clones it, so that its attributes mean nothing; and none of its rows are in the file."""
+    """A fit clones the parameter, so its own attributes are not used, and none of its rows are in the file."""
     X, y = data(rng)
     other = RankSVM(kernel="gaussian").fit(X + 1, y)
     model = RankingClassifier().fit(X, y > 0).set_params(ranker=other)
@@ -104,7 +104,7 @@ def test_a_ranker_that_was_fitted_is_one_that_is_not(path, rng):
     assert not any("ranker/" in name for name in unpack(path)[1])
 
 
-# What is refused
+# Models that cannot be saved
 
 
 @pytest.mark.parametrize(
@@ -139,24 +139,24 @@ def test_parameters_of_a_ranker_that_are_not_data(path, rng):
 def test_what_could_not_be_loaded_is_not_saved(path, rng):
     X, y = data(rng)
     for thresholds, message in (
-        ([1.0], "3 classes have 2 thresholds, but there are 1"),
-        ([2.0, 1.0], "never fall"),
-        ([0.0, np.nan], "never fall"),
+        ([1.0], "3 classes require 2 thresholds, got 1"),
+        ([2.0, 1.0], "non-decreasing numbers"),
+        ([0.0, np.nan], "non-decreasing numbers"),
     ):
         model = OrdinalSVM().fit(X, np.digitize(y, [0, 2]))
         model.thresholds_ = np.array(thresholds)
-        with pytest.raises(ValueError, match=f"OrdinalSVM has been changed since it was fitted: .*{message}"):
+        with pytest.raises(ValueError, match=f"OrdinalSVM was changed after it was fitted: .*{message}"):
             save_model(model, path)
     model = RankingClassifier().fit(X, y > 0)
     model.ranker_.coef_ = np.zeros(9)
-    with pytest.raises(ValueError, match=r"RankSVM has been changed since it was fitted: coef_ has shape \(9,\)"):
+    with pytest.raises(ValueError, match=r"RankSVM was changed after it was fitted: coef_ has shape \(9,\)"):
         save_model(model, path)
     model.ranker_ = RankSVM()
-    with pytest.raises(ValueError, match="RankSVM has been changed since it was fitted: the attribute"):
+    with pytest.raises(ValueError, match="RankSVM was changed after it was fitted: the attribute"):
         save_model(model, path)
 
 
-# Files whose content is wrong
+# Files with invalid contents
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def refused(path, document, members, message):
 
 
 def inside(levels):
-    """Models in models."""
+    """Models nested in models."""
     model = {"class": "RankSVM", "parameters": {}, "attributes": {}}
     for _ in range(levels):
         model = {"class": "RankingClassifier", "parameters": {}, "attributes": {"ranker_": model}}
@@ -184,26 +184,26 @@ def inside(levels):
 @pytest.mark.parametrize(
     ("ranker", "message"),
     [
-        (None, "ranker_ is no model of one output"),
-        ("RankSVM", "ranker_ is no model of one output"),
+        (None, "ranker_ is not a model with one output"),
+        ("RankSVM", "ranker_ is not a model with one output"),
         ({}, "entry 'class' is missing"),
         ({"class": ["RankSVM"]}, "entry 'class' is missing"),
-        ({"class": "os.system", "parameters": {}, "attributes": {}}, "holds a 'os.system', a class that is not known"),
+        ({"class": "os.system", "parameters": {}, "attributes": {}}, "unknown class 'os.system'"),
         ({"class": "RankSVM", "parameters": {}}, "entry 'attributes' is missing"),
         ({"class": "RankSVM", "attributes": {}}, "entry 'parameters' is missing"),
         ({"class": "RankSVM", "parameters": {}, "attributes": {}}, "the attribute n_features_in_ is missing"),
         ({"class": "RankSVM", "parameters": {"gamma": 1}, "attributes": {}}, "RankSVM has no parameter 'gamma'"),
-        ({"class": "RankSVM", "parameters": {}, "attributes": {"predict": 1}}, "'predict' is no attribute"),
+        ({"class": "RankSVM", "parameters": {}, "attributes": {"predict": 1}}, "'predict' is not an attribute"),
         (
             {"class": "RankSVM", "parameters": {"ranker": inside(0)}, "attributes": {}},
-            "a value of a kind that is not known",
+            "unknown kind of value",
         ),
         (
             {"class": "RankSVM", "parameters": {}, "attributes": {"ranker_": inside(0)}},
-            "a value of a kind that is not known",
+            "unknown kind of value",
         ),
-        (inside(1), "its ranker_ is a RankingClassifier, which cannot be inside another model"),
-        (inside(300), "its ranker_ is a RankingClassifier, which cannot be inside another model"),
+        (inside(1), "ranker_ is a RankingClassifier, which cannot be nested in another model"),
+        (inside(300), "ranker_ is a RankingClassifier, which cannot be nested in another model"),
     ],
     ids=lambda value: str(value)[:60],
 )
@@ -217,7 +217,7 @@ def test_rankers_that_are_none(path, parts, ranker, message):
 def test_parameters_that_are_no_ranker(path, parts, ranker):
     document, members = parts
     document["parameters"]["ranker"] = ranker
-    refused(path, document, members, "ranker is no model|cannot be inside another|entry 'class' is missing")
+    refused(path, document, members, "ranker is not a model|cannot be nested in another|entry 'class' is missing")
 
 
 def test_rankers_of_several_outputs(path, parts, rng):
@@ -228,7 +228,7 @@ def test_rankers_of_several_outputs(path, parts, rng):
     text = json.dumps({name: other[name] for name in ("class", "parameters", "attributes")})
     document["attributes"]["ranker_"] = json.loads(text.replace('"attributes/', '"attributes/ranker_/attributes/'))
     moved = {name.replace("attributes/", "attributes/ranker_/attributes/"): each for name, each in arrays.items()}
-    refused(path, document, {**members, **moved}, "ranker_ is no model of one output")
+    refused(path, document, {**members, **moved}, "ranker_ is not a model with one output")
 
 
 @pytest.mark.parametrize(
@@ -237,11 +237,11 @@ def test_rankers_of_several_outputs(path, parts, rng):
         ("classes_", None, "the attribute classes_ is missing"),
         ("thresholds_", None, "the attribute thresholds_ is missing"),
         ("ranker_", None, "the attribute ranker_ is missing"),
-        ("classes_", [0, 1, 2], "classes_ is no array of generic with 1 dimensions"),
-        ("classes_", {"strings": ["a", "b"]}, "2 classes have 1 thresholds, but there are 2"),
-        ("classes_", {"numpy": "str", "strings": ["a", "b", 3]}, "a value of a kind that is not known"),
-        ("classes_", {"numpy": "str", "strings": ["a" * 300, *[""] * 70_000]}, "a value of a kind that is not known"),
-        ("thresholds_", 1.0, "thresholds_ is no array of float64"),
+        ("classes_", [0, 1, 2], "classes_ must be an array of generic with 1 dimensions"),
+        ("classes_", {"strings": ["a", "b"]}, "2 classes require 1 thresholds, got 2"),
+        ("classes_", {"numpy": "str", "strings": ["a", "b", 3]}, "unknown kind of value"),
+        ("classes_", {"numpy": "str", "strings": ["a" * 300, *[""] * 70_000]}, "unknown kind of value"),
+        ("thresholds_", 1.0, "thresholds_ must be an array of float64"),
     ],
     ids=lambda value: str(value)[:60],
 )
@@ -256,4 +256,6 @@ def test_attributes_that_do_not_fit(path, parts, name, value, message):
 @pytest.mark.parametrize("thresholds", [[2.0, 1.0], [np.nan, 1.0], [0.0, np.nan]])
 def test_thresholds_that_fall(path, parts, thresholds):
     document, members = parts
-    refused(path, document, {**members, "attributes/thresholds_.npy": npy(np.array(thresholds))}, "never fall")
+    refused(
+        path, document, {**members, "attributes/thresholds_.npy": npy(np.array(thresholds))}, "non-decreasing numbers"
+    )

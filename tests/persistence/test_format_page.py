@@ -1,4 +1,4 @@
-"""docs/model-format.md says what is in a file, and its reader works."""
+"""The description and the reader in docs/model-format.md are correct."""
 
 import re
 import zipfile
@@ -19,7 +19,7 @@ def page(pytestconfig):
 
 @pytest.fixture
 def reader(page):
-    """What the page defines; it imports nothing of ours."""
+    """Return the definitions of the page, which imports nothing of this package."""
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert "kernelrank." not in code
     names = {}

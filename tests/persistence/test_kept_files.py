@@ -1,4 +1,4 @@
-"""Files of all versions can be loaded, and predict what they always did."""
+"""Files of all versions can be loaded and give the same predictions."""
 
 import warnings
 
@@ -25,7 +25,7 @@ def test_predictions_are_what_they_were(path):
 
 
 def test_this_version_is_among_them():
-    """Otherwise run keep_files.py."""
+    """If this fails, run keep_files.py."""
     kept = {path.stem for path in FILES if path.parent.name == kernelrank.__version__}
     assert kept == models().keys()
 

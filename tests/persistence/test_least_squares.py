@@ -1,4 +1,4 @@
-"""Least squares: kernels, outputs, and rows that a model compares others with."""
+"""Least-squares models: kernels, several outputs, and basis rows."""
 
 import json
 
@@ -76,7 +76,7 @@ def test_the_basis_is_kept_as_it_was(path, rng, layout):
 
 
 def test_sparse_matrices_of_any_kind(path, rng):
-    """With wide indices, none in order, numbers twice in a place, and arrays longer than need be."""
+    """Return CSR with wide unsorted indices, duplicates, and arrays longer than necessary."""
     X, y = data(rng, 4, 3)
     odd = sp.csr_matrix((np.arange(1.0, 8.0), [2, 0, 1, 1, 2, 0, 0], [0, 2, 4, 4, 7]), shape=(4, 3))
     odd.data, odd.indices = np.append(odd.data, 9.0), np.append(odd.indices, np.int32(99))
@@ -162,7 +162,7 @@ def test_long_sums(path, rng):
     assert_same_model(round_trip(model, path), model)
 
 
-# What is not in a file
+# Contents that are not in a file
 
 
 @all_classes
@@ -215,7 +215,7 @@ def test_functions_are_not_data(path, rng, kernel, what):
     assert path.read_text() == "old"
 
 
-# Files whose content is wrong
+# Files with invalid contents
 
 
 @pytest.fixture
@@ -234,19 +234,22 @@ def refused(path, document, members, message):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        ({"kernel": "AllPaths", "parameters": {}}, "a kernel 'AllPaths', which is not known here; kernelrank '9.9.9'"),
-        ({"kernel": "FunctionKernel", "parameters": {"function": "os.system"}}, "'FunctionKernel', which is not known"),
-        ({"kernel": "sklearn.svm.SVC", "parameters": {}}, "'sklearn.svm.SVC', which is not known"),
+        (
+            {"kernel": "AllPaths", "parameters": {}},
+            "unknown kernel 'AllPaths'; the file was written by kernelrank '9.9.9'",
+        ),
+        ({"kernel": "FunctionKernel", "parameters": {"function": "os.system"}}, "unknown kernel 'FunctionKernel'"),
+        ({"kernel": "sklearn.svm.SVC", "parameters": {}}, "unknown kernel 'sklearn.svm.SVC'"),
         (
             {"kernel": "Gaussian", "parameters": {"width": 1}},
-            "Gaussian has no parameter 'width' here; kernelrank '9.9.9'",
+            "Gaussian has no parameter 'width'; the file was written by kernelrank '9.9.9'",
         ),
         (
             {"kernel": "Sum", "parameters": {"left": {"kernel": "Linear", "parameters": {}}}},
-            "a kernel Sum that is none",
+            "a kernel Sum is invalid",
         ),
-        ({"kernel": "Gaussian", "parameters": []}, "a value of a kind that is not known"),
-        ({"kernel": "Gaussian", "parameters": {}, "more": 1}, "a value of a kind that is not known"),
+        ({"kernel": "Gaussian", "parameters": []}, "unknown kind of value"),
+        ({"kernel": "Gaussian", "parameters": {}, "more": 1}, "unknown kind of value"),
         (
             {"kernel": "Gaussian", "parameters": {"gamma": -1.0}},
             "kernel .* cannot be computed .*gamma must be a positive",
@@ -257,7 +260,7 @@ def refused(path, document, members, message):
         ({"kernel": "NamedKernel", "parameters": {"name": "os.system"}}, "cannot be computed"),
         ({"kernel": "Precomputed", "parameters": {}}, "dual_coef_ has shape .* but n_features_in_ is"),
         ({"kernel": "Linear", "parameters": {}}, "the attribute coef_ is missing"),
-        ("gaussian", "kernel_ is of type str, which is no Kernel"),
+        ("gaussian", "kernel_ is of type str, expected Kernel"),
     ],
     ids=str,
 )
@@ -277,45 +280,45 @@ def test_kernels_get_defaults_for_parameters_that_are_missing(path, parts):
 def test_parameters_of_later_versions_are_refused(path, parts):
     document, members = parts
     document["parameters"]["n_rows"] = 3
-    refused(path, document, members, "RLS has no parameter 'n_rows' here; kernelrank")
+    refused(path, document, members, "RLS has no parameter 'n_rows'; the file was written by kernelrank")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"indices": [0, 1, 2**31 - 1]}, "outside"),
-        ({"indices": [0, 1, 3]}, "outside"),
-        ({"indices": [0, 1, -1]}, "outside"),
-        ({"indices": [0, 1]}, "outside"),
-        ({"data": np.ones(4)}, "outside"),
-        ({"indptr": [0, 2, 3, 3]}, "outside"),
-        ({"indptr": [1, 1, 3]}, "outside"),
-        ({"indptr": [0, 4, 3]}, "outside"),
-        ({"indptr": [0, -1, 3]}, "outside"),
-        ({"indptr": [0, 2**62, 3]}, "outside"),
-        ({"indptr": [0, 2, 4]}, "outside"),
-        ({"indptr": [0, 9, 0], "indices": np.zeros(0, "i8"), "data": np.zeros(0)}, "outside"),
-        ({"shape": [3, 3]}, "outside"),
-        ({"shape": [2, 2]}, "outside"),
-        ({"shape": [2]}, "numbers and their places"),
-        ({"shape": [2, -3]}, "numbers and their places"),
-        ({"shape": [2, 2**70]}, "numbers and their places"),
-        ({"shape": [2, True]}, "numbers and their places"),
-        ({"indices": np.arange(3.0)}, "numbers and their places"),
-        ({"indices": np.arange(3, dtype=np.uint64)}, "numbers and their places"),
-        ({"indices": np.arange(3, dtype=np.int8)}, "numbers and their places"),
-        ({"data": np.ones((3, 1))}, "numbers and their places"),
-        ({"data": np.ones(3, dtype=bool)}, "numbers and their places"),
-        ({"sparse": "coo_matrix"}, "of kind 'coo_matrix', which is not known"),
-        ({"sparse": "csc_array"}, "outside"),
-        ({"shape": [2, 2**40]}, "sparse matrix of shape .* with only 3 elements"),
+        ({"indices": [0, 1, 2**31 - 1]}, "out of bounds"),
+        ({"indices": [0, 1, 3]}, "out of bounds"),
+        ({"indices": [0, 1, -1]}, "out of bounds"),
+        ({"indices": [0, 1]}, "out of bounds"),
+        ({"data": np.ones(4)}, "out of bounds"),
+        ({"indptr": [0, 2, 3, 3]}, "out of bounds"),
+        ({"indptr": [1, 1, 3]}, "out of bounds"),
+        ({"indptr": [0, 4, 3]}, "out of bounds"),
+        ({"indptr": [0, -1, 3]}, "out of bounds"),
+        ({"indptr": [0, 2**62, 3]}, "out of bounds"),
+        ({"indptr": [0, 2, 4]}, "out of bounds"),
+        ({"indptr": [0, 9, 0], "indices": np.zeros(0, "i8"), "data": np.zeros(0)}, "out of bounds"),
+        ({"shape": [3, 3]}, "out of bounds"),
+        ({"shape": [2, 2]}, "out of bounds"),
+        ({"shape": [2]}, "numbers and indices"),
+        ({"shape": [2, -3]}, "numbers and indices"),
+        ({"shape": [2, 2**70]}, "numbers and indices"),
+        ({"shape": [2, True]}, "numbers and indices"),
+        ({"indices": np.arange(3.0)}, "numbers and indices"),
+        ({"indices": np.arange(3, dtype=np.uint64)}, "numbers and indices"),
+        ({"indices": np.arange(3, dtype=np.int8)}, "numbers and indices"),
+        ({"data": np.ones((3, 1))}, "numbers and indices"),
+        ({"data": np.ones(3, dtype=bool)}, "numbers and indices"),
+        ({"sparse": "coo_matrix"}, "unknown kind of sparse matrix 'coo_matrix'"),
+        ({"sparse": "csc_array"}, "out of bounds"),
+        ({"shape": [2, 2**40]}, "sparse matrix of shape .* has only 3 elements"),
         ({"shape": [2, 2**24]}, "basis_ has shape"),
         ({}, "basis_ has shape"),
     ],
     ids=str,
 )
 def test_sparse_matrices_that_are_none(path, parts, changes, message):
-    """Indices are not looked at again by the compiled code that multiplies."""
+    """The compiled products do not check indices."""
     document, members = parts
     arrays = {"data": np.ones(3), "indices": np.arange(3), "indptr": np.array([0, 2, 3]), **changes}
     for part in ("data", "indices", "indptr"):
@@ -329,15 +332,15 @@ def test_sparse_matrices_that_are_none(path, parts, changes, message):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("_single", True, "dual_coef_ is no array of float64 with 1 dimensions|intercept_ is of type ndarray"),
-        ("_single", 1, "_single is of type int, which is no bool"),
-        ("intercept_", 1.0, "intercept_ is no array of float64 with 1 dimensions"),
+        ("_single", True, "dual_coef_ must be an array of float64 with 1 dimensions|intercept_ is of type ndarray"),
+        ("_single", 1, "_single is of type int, expected bool"),
+        ("intercept_", 1.0, "intercept_ must be an array of float64 with 1 dimensions"),
         ("n_features_in_", 4, "but n_features_in_ is 4"),
-        ("basis_", 3, "basis_ is no array of floating with 2 dimensions"),
+        ("basis_", 3, "basis_ must be an array of floating with 2 dimensions"),
         ("basis_", None, "the attribute basis_ is missing"),
         ("dual_coef_", None, "the attribute dual_coef_ is missing"),
         ("kernel_", None, "the attribute kernel_ is missing"),
-        ("_training", 1, "'_training' is no attribute"),
+        ("_training", 1, "'_training' is not an attribute"),
     ],
 )
 def test_attributes_that_do_not_fit(path, parts, name, value, message):
@@ -352,7 +355,7 @@ def test_what_could_not_be_loaded_is_not_saved(path, rng):
     X, y = data(rng)
     model = RankRLS(kernel="gaussian").fit(X, y)
     model.kernel_.gamma = -1.0
-    with pytest.raises(ValueError, match=r"changed since it was fitted: its kernel .* cannot be computed"):
+    with pytest.raises(ValueError, match=r"changed after it was fitted: the kernel .* cannot be computed"):
         save_model(model, path)
     model.kernel_.gamma, model.basis_ = 1.0, X[1:]
     with pytest.raises(ValueError, match=r"basis_ has shape \(59, 3\), but n_basis is 60"):

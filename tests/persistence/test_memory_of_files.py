@@ -1,4 +1,4 @@
-"""Whatever a model file says, reading it takes memory in proportion to the file."""
+"""Reading any model file takes memory in proportion to its size."""
 
 import json
 import struct
@@ -17,7 +17,7 @@ from kernelrank.exceptions import ModelFormatError
 from kernelrank.kernels import Gaussian, NamedKernel, Polynomial, Precomputed
 from kernelrank.persistence import load_model, load_svmlight_model, save_model, save_svmlight_model
 
-# Python's smallest values, an empty list of two bytes in a document among them, take 72 bytes with their places.
+# Python's smallest values, such as an empty list (two bytes in a document), take 72 bytes including their references.
 MULTIPLE, CONSTANT = 64, 1 << 18
 
 HUGE = [10**8, 10**9, 10**12, 2**63 - 1]
@@ -29,7 +29,7 @@ def path(tmp_path):
 
 
 def peak(function, *arguments):
-    """Return the most bytes that a call has held at once, and its result or the error of a file that is refused."""
+    """Return the peak memory of a call in bytes, and its result or its ModelFormatError."""
     tracemalloc.start()
     try:
         result = function(*arguments)
@@ -53,7 +53,7 @@ def sparse_model(kernel, rng, kind=sp.csr_matrix):
 
 
 def widen(path, n_features):
-    """Let the basis of a saved model have many columns, which are empty."""
+    """Widen the basis of a saved model by many empty columns."""
     document, members = unpack(path)
     attributes = document["attributes"]
     attributes["n_features_in_"] = attributes["basis_"]["shape"][1] = n_features
@@ -67,13 +67,13 @@ def test_a_basis_of_many_columns_is_refused(path, kernel, n_features):
     widen(path, n_features)
     refused = read_in_proportion(path)
     assert isinstance(refused, ModelFormatError)
-    assert f"a sparse matrix of shape (6, {n_features}) with only" in str(refused)
+    assert f"a sparse matrix of shape (6, {n_features}) has only" in str(refused)
 
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Polynomial(), Gaussian(0.5) + 2 * Polynomial()], ids=repr)
 def test_columns_of_hashed_features_take_no_memory(path, rng, kernel, kind):
-    """Neither in the file, nor in reading it, nor in a prediction; and they change no score."""
+    """Empty columns take no memory in the file, in reading it or in a prediction, and do not change scores."""
     n_features = 1 << 24
     model = sparse_model(kernel, rng, kind)
     save_model(model, path)
@@ -93,7 +93,9 @@ def test_more_columns_than_can_be_read_are_not_written(path, rng):
     model = sparse_model(Gaussian(0.5), rng)
     model.basis_.resize((6, 1 << 25))
     model.n_features_in_ = 1 << 25
-    with pytest.raises(TypeError, match=r"basis_ cannot be saved: it is a sparse matrix of shape .* Leave out columns"):
+    with pytest.raises(
+        TypeError, match=r"basis_ cannot be saved: it is a sparse matrix of shape .* Remove empty columns"
+    ):
         save_model(model, path)
     assert path.read_text() == "old"
 
@@ -105,7 +107,7 @@ def npy_header(shape, description="'<f8'"):
 
 @pytest.mark.parametrize("length", [10**7, 10**12])
 def test_empty_arrays_have_no_long_axes(path, rng, length):
-    """No outputs at all: the coefficients of any number of rows take no bytes."""
+    """Without outputs, the coefficients of any number of rows take no bytes."""
     save_model(sparse_model(Gaussian(0.5), rng, sp.csc_matrix), path)
     document, members = unpack(path)
     document["attributes"].update(_single=False, intercept_={"array": "intercept"})
@@ -186,7 +188,7 @@ def test_a_header_that_states_many_features(path, text, stated):
     path.write_text(text.replace(f"{stated} # highest", "99999999 # highest"))
     refused = read_in_proportion(path, load_svmlight_model)
     assert isinstance(refused, ModelFormatError)
-    assert str(refused).startswith(f"{path}:8: 99999999 features are out of proportion to a file of")
+    assert str(refused).startswith(f"{path}:8: 99999999 features are implausible for a file of")
     assert "n_features=99999999" in str(refused)
 
 
@@ -200,7 +202,7 @@ def test_many_short_support_vectors(path, text, line):
 
 
 def test_wide_linear_models_are_read_for_wide_data(path, tmp_path):
-    """Few weights of very many features: the caller says that so many are meant, or the data to score have them."""
+    """A file with few weights and many features is read if the caller gives the number, or the data have so many."""
     model = small_model()
     n_features = (1 << 21) + 1
     model.coef_, model.n_features_in_ = np.zeros(n_features), n_features

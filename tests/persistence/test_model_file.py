@@ -1,4 +1,4 @@
-"""A model that was saved and loaded is the model that was saved."""
+"""A loaded model equals the model that was saved."""
 
 import os
 import stat
@@ -141,7 +141,7 @@ def test_arrays_of_any_layout(tmp_path):
     for alphas in (values.astype(">f8"), values[:, ::2], values.T, values[::-1], mapped):
         loaded = round_trip(MODEL_CV.set_params(alphas=alphas)).alphas
         assert type(loaded) is np.ndarray
-        assert loaded.dtype == np.float64  # native, whatever it was
+        assert loaded.dtype == np.float64  # native byte order
         assert loaded.dtype.isnative
         np.testing.assert_array_equal(loaded, alphas)
 
@@ -152,7 +152,7 @@ def test_arrays_of_many_chunks(monkeypatch):
         assert_same_model(round_trip(model), model)
 
 
-# What is refused
+# Values that cannot be saved
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_only_fitted_models_of_known_classes(tmp_path, rng):
 
 
 def test_arguments_in_the_wrong_order(tmp_path):
-    with pytest.raises(TypeError, match=r"got a str\. The order is save_model\(model, path\)\."):
+    with pytest.raises(TypeError, match=r"got a str\. The arguments are save_model\(model, path\)\."):
         save_model(str(tmp_path / "model"), small_model())
     assert not list(tmp_path.iterdir())
 
@@ -230,17 +230,17 @@ def test_attributes_of_the_user():
     ("name", "value", "message"),
     [
         ("coef_", np.zeros(3), r"coef_ has shape \(3,\), but n_features_in_ is 2"),
-        ("coef_", np.zeros(2, np.float32), "coef_ is no array of float64"),
-        ("coef_", [0.0, 0.0], "coef_ is no array"),
-        ("n_features_in_", 2.0, "n_features_in_ is of type float, which is no Integral"),
-        ("_fitted_with_queries", 1, "_fitted_with_queries is of type int, which is no bool"),
+        ("coef_", np.zeros(2, np.float32), "coef_ must be an array of float64"),
+        ("coef_", [0.0, 0.0], "coef_ must be an array"),
+        ("n_features_in_", 2.0, "n_features_in_ is of type float, expected Integral"),
+        ("_fitted_with_queries", 1, "_fitted_with_queries is of type int, expected bool"),
         ("feature_names_in_", np.array(["a"], dtype=object), "feature_names_in_ has shape"),
     ],
 )
 def test_what_could_not_be_loaded_is_not_saved(name, value, message):
     model = small_model()
     setattr(model, name, value)
-    with pytest.raises(ValueError, match=f"changed since it was fitted: {message}"):
+    with pytest.raises(ValueError, match=f"changed after it was fitted: {message}"):
         round_trip(model)
 
 
@@ -294,7 +294,7 @@ def test_interrupted_writing_keeps_the_old_file(tmp_path, monkeypatch, fault):
 
 
 def test_large_members(tmp_path, monkeypatch):
-    """As they are from 2 GiB on, in a small file."""
+    """ZIP64 is used from 2 GiB on; here it is forced in a small file."""
     model = small_model()
     save_model(model, tmp_path / "small")
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 10)
@@ -323,7 +323,7 @@ def test_loading_runs_and_imports_nothing(tmp_path):
         from kernelrank.persistence import load_model
 
         for path in {paths!r}:
-            load_model(path)  # imports that are put off until they are needed
+            load_model(path)  # triggers lazy imports
 
         def refuse(*args, **kwargs):
             raise AssertionError("pickle was asked")

@@ -1,4 +1,4 @@
-"""Model files of SVM^light and SVM^rank: what their C programs write and read."""
+"""Model files of SVM^light and SVM^rank, as their C programs write and read them."""
 
 import ctypes
 import sys
@@ -18,7 +18,7 @@ from kernelrank.exceptions import ModelFormatError
 from kernelrank.kernels import Gaussian, Polynomial
 from kernelrank.persistence import load_model, load_svmlight_model, save_model, save_svmlight_model
 
-# As SVM^rank writes it: one support vector, the weights themselves.
+# Written by SVM^rank: one support vector, which is the weight vector.
 RANK = """\
 SVM-light Version V6.20
 0 # kernel type
@@ -32,9 +32,9 @@ empty# kernel parameter -u
 2 # number of support vectors plus 1 
 0 # threshold b, each following line is a SV (starting with alpha*y)
 1 1:1.75 3:-0.25 4:1.5e-3 5:8 #
-"""  # noqa: W291 - blanks at the ends of lines are its own
+"""  # noqa: W291 - trailing blanks are part of the format
 
-# As SVM^light does: many, their coefficients with 32 digits, and a threshold.
+# Written by SVM^light: several support vectors, coefficients with 32 digits, and a threshold.
 LIGHT = """\
 SVM-light Version V6.02
 0 # kernel type
@@ -52,7 +52,7 @@ empty# kernel parameter -u
 2.5e-1 qid:12 sid:4 cost:0.5 3:.5 #
 """  # noqa: W291
 
-# As SVM^light does with -t 2 -g 0.25, and with -t 1 -d 2 -s 0.5 -r 3.
+# Written by SVM^light with -t 2 -g 0.25, and with -t 1 -d 2 -s 0.5 -r 3.
 RADIAL = LIGHT.replace("0 # kernel type", "2 # kernel type").replace(
     "1 # kernel parameter -g", "0.25 # kernel parameter -g"
 )
@@ -127,7 +127,7 @@ def prefixed(parameters):
 
 
 def test_support_vectors_that_are_repeated_are_one(path, rng):
-    """SVM^rank writes them once for each cutting plane."""
+    """SVM^rank writes support vectors once per cutting plane."""
     *_, first, second, _ = RADIAL.splitlines(keepends=True)
     text = RADIAL.replace("4 # number of s", "7 # number of s") + "1.5" + first[first.index(" ") :] + second + second
     model = read(path, text)
@@ -194,22 +194,22 @@ def test_what_was_read_is_a_model_like_others(path, rng):
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("SVM-light Version V6.20", "PK", 1, "no model of SVM"),
-        ("SVM-light", "SVM-multiclass", 1, "no model of SVM"),
+        ("SVM-light Version V6.20", "PK", 1, "not a model of SVM"),
+        ("SVM-light", "SVM-multiclass", 1, "not a model of SVM"),
         ("0 # kernel type", "3 # kernel type", 2, r"kernel type 3 \(sigmoid\): only models of linear, polynomial and"),
         ("0 # kernel type", "4 # kernel type", 2, r"user-defined\): only models of linear"),
         ("0 # kernel type", "5 # kernel type", 2, r"unknown\): only models of linear"),
-        ("0 # kernel type", "x # kernel type", 2, "'x' is no value for the kernel type"),
+        ("0 # kernel type", "x # kernel type", 2, "'x' is not a valid kernel type"),
         ("6 # highest", "0.4 # kernel parameter -L\n6 # highest", 8, "expected the highest feature index, found"),
-        ("6 # highest", "0 # highest", 8, "'0' is no value for the highest feature index"),
-        ("6 # highest", "1000000000000 # highest", 8, "is no value for"),
-        ("2 # number of s", "0 # number of s", 10, "is no value for the number of support vectors"),
+        ("6 # highest", "0 # highest", 8, "'0' is not a valid highest feature index"),
+        ("6 # highest", "1000000000000 # highest", 8, "is not a valid"),
+        ("2 # number of s", "0 # number of s", 10, "is not a valid number of support vectors"),
         ("2 # number of s", "1 # number of s", 12, "more than the 0 support vectors"),
         ("2 # number of s", "4 # number of s", 13, "ends where support vector 2 of 3 should follow"),
-        ("0 # threshold", "nan # threshold", 11, "'nan' is no value for the threshold b"),
-        ("1 1:", "1:", 12, "begins with its coefficient"),
-        ("1 1:", "# 1:", 12, "begins with its coefficient"),
-        ("1 1:", "1_0 1:", 12, "begins with its coefficient"),
+        ("0 # threshold", "nan # threshold", 11, "'nan' is not a valid threshold b"),
+        ("1 1:", "1:", 12, "expected the coefficient"),
+        ("1 1:", "# 1:", 12, "expected the coefficient"),
+        ("1 1:", "1_0 1:", 12, "expected the coefficient"),
         ("1 1:", "1 0:1 1:", 12, "'0:1': features must increase"),
         ("1 1:", "1 7:", 12, "up to the highest, 6"),
         ("1 1:", "1 3:1 1:", 12, "features must increase"),
@@ -217,8 +217,8 @@ def test_what_was_read_is_a_model_like_others(path, rng):
         ("1 1:", "1 1:1:", 12, "expected 'feature:value', found"),
         ("1 1:", "1 qid:x 1:", 12, "expected 'feature:value', found 'qid:x'"),
         ("1 1:1.75", "1 1:inf", 12, "expected 'feature:value', found"),
-        ("1 1:1.75", "1 1:1e999", 12, "leave the range"),
-        ("1 1:1.75", "1e200 1:1e200", 12, "leave the range"),
+        ("1 1:1.75", "1 1:1e999", 12, "overflow"),
+        ("1 1:1.75", "1e200 1:1e200", 12, "overflow"),
         ("1 1:1.75", "1 999999999999999999:1", 12, "expected 'feature:value', found"),
     ],
 )
@@ -237,7 +237,7 @@ def test_errors_name_the_line(path, old, new, line, message):
             "0.25 # kernel parameter -g",
             "x # kernel parameter -g",
             4,
-            "'x' is no value for the kernel parameter",
+            "'x' is not a valid kernel parameter",
         ),
         (
             POLYNOMIAL,
@@ -246,7 +246,7 @@ def test_errors_name_the_line(path, old, new, line, message):
             3,
             "parameter -d: degree must be a positive",
         ),
-        (POLYNOMIAL, "2 # kernel parameter -d", "2.5 # kernel parameter -d", 3, "'2.5' is no value for the kernel"),
+        (POLYNOMIAL, "2 # kernel parameter -d", "2.5 # kernel parameter -d", 3, "'2.5' is not a valid kernel"),
         (POLYNOMIAL, "0.5 # kernel parameter -s", "-1 # kernel parameter -s", 5, "parameter -s: gamma must be"),
         (
             POLYNOMIAL,
@@ -255,8 +255,8 @@ def test_errors_name_the_line(path, old, new, line, message):
             6,
             "parameter -r: coef0 must be",
         ),
-        (RADIAL, "1:1 2:2", "1:1 2:1e999", 12, "leave the range"),
-        (RADIAL, "-2 qid:3", "-2e999 qid:3", 13, "leave the range"),
+        (RADIAL, "1:1 2:2", "1:1 2:1e999", 12, "overflow"),
+        (RADIAL, "-2 qid:3", "-2e999 qid:3", 13, "overflow"),
         (RADIAL, "3:.5", "5:.5", 14, "up to the highest, 4"),
     ],
 )
@@ -269,12 +269,12 @@ def test_coefficients_that_add_up_to_too_much(path):
     text = RADIAL.replace("0.50000000000000000000000000000000 1:1 2:2", "1e308 1:1").replace(
         "-2 qid:3 2:0.5 4:+1.", "1e308 1:1"
     )
-    refused(path, text, 14, "the coefficients leave the range")
+    refused(path, text, 14, "the coefficients overflow")
 
 
 @pytest.mark.parametrize("text", [RANK, LIGHT, RADIAL, POLYNOMIAL])
 def test_truncated_files(path, text):
-    """A number that is cut off is another number, so the end of a line counts."""
+    """A truncated number is another number, so the end of a line is required."""
     for length in range(len(text.removesuffix("#\n")) + 1):
         with pytest.raises(ModelFormatError):
             read(path, text[:length])
@@ -290,7 +290,7 @@ def check_mutations(path, rng, n_cases):
             changed = bytearray(text.encode())
             for place in rng.integers(len(changed), size=rng.integers(1, 6)):
                 changed[place : place + rng.integers(3)] = CHARACTERS[rng.integers(len(CHARACTERS)) :][:1]
-            with path.open("r+b") as file:  # a new file, many times, is slow on some file systems
+            with path.open("r+b") as file:  # creating many files is slow on some file systems
                 file.write(changed)
                 file.truncate()
             try:
@@ -312,7 +312,7 @@ def test_many_random_mutations(path, rng):
 
 
 def test_long_digits_take_no_time(path):
-    """They would, were there two ways to match them."""
+    """Patterns must not backtrack, so each line can be matched in one way only."""
     refused(path, RANK.replace("1:1.75", "1:" + "9" * 1_000_000 + "x"), 12, "expected 'feature:value'")
 
 
@@ -327,7 +327,7 @@ def test_round_trip(tmp_path_factory, coef):
     model = small_model()
     model.coef_, model.n_features_in_ = np.array(coef), len(coef)
     save_svmlight_model(model, path)
-    assert load_svmlight_model(path).coef_.tobytes() == (model.coef_ + 0.0).tobytes()  # but for the sign of zero
+    assert load_svmlight_model(path).coef_.tobytes() == (model.coef_ + 0.0).tobytes()  # except for the sign of zero
 
 
 def test_fitted_models_rank_the_same(path, rng):
@@ -345,7 +345,7 @@ def test_least_squares_are_written_with_their_intercept(path, rng, cls):
     save_svmlight_model(model, path)
     [threshold] = [line for line in path.read_text().splitlines() if "threshold b" in line]
     loaded = load_svmlight_model(path)
-    scores = loaded.predict(X) - float(threshold.partition(" ")[0])  # as the C programs have it
+    scores = loaded.predict(X) - float(threshold.partition(" ")[0])  # the convention of the C programs
     np.testing.assert_allclose(scores, model.predict(X), rtol=1e-14)
     np.testing.assert_array_equal(loaded.coef_, model.coef_)
 
@@ -358,7 +358,7 @@ def test_least_squares_are_written_with_their_intercept(path, rng, cls):
     ),
 )
 def test_round_trip_of_kernels(tmp_path_factory, basis, weights, kernel):
-    """But for rows without a weight, and rows that are there twice."""
+    """Rows without a weight are left out, and duplicate rows are merged."""
     path = tmp_path_factory.getbasetemp() / "svmlight-kernel"
     model = RankSVM(kernel=kernel)
     model.kernel_, model.basis_, model.dual_coef_, model.n_features_in_ = kernel, basis, np.array(weights), 3
@@ -391,7 +391,7 @@ def test_fitted_kernel_models_score_the_same(path, rng, kernel, layout):
 
 
 def test_sparse_rows_in_any_order_are_written_in_order(path):
-    """And with numbers twice in a place; the model itself stays as it is."""
+    """Duplicate indices are summed; the model itself is not changed."""
     model = RankSVM(kernel=Gaussian(1.0))
     model.kernel_, model.dual_coef_, model.n_features_in_ = model.kernel, np.array([0.5, 2.0]), 3
     model.basis_ = sp.csr_matrix((np.arange(1.0, 6.0), [2, 0, 1, 1, 0], [0, 2, 5]), shape=(2, 3))
@@ -427,7 +427,7 @@ def scan(line, pattern, *kinds):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the C library has another name")
 def test_the_c_programs_can_read_it(path):
-    """By their formats for lines of the header and for features."""
+    """Read as the C programs do, with their formats for lines of the header and for features."""
     model = small_model()
     model.coef_ = np.array([1 / 3, 0.0, -1e-300, 1.7976931348623157e308, 5e-324, 123456789.12345679])
     model.n_features_in_ = 6

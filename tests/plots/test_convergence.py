@@ -33,6 +33,6 @@ def test_an_unfitted_estimator_has_nothing_to_draw():
 def test_an_estimator_without_a_history_is_told_apart_from_an_unfitted_one(rng):
     X = rng.normal(size=(30, 2))
     with pytest.raises(
-        TypeError, match=r"estimator must have history_.*RankSVMCV has none.*PathDisplay.*RankSVM\(alpha"
+        TypeError, match=r"estimator must have the attribute history_.*got RankSVMCV.*PathDisplay.*RankSVM\(alpha"
     ):
         ConvergenceDisplay.from_estimator(RankSVMCV([0.1, 1.0]).fit(X, X[:, 0]))

@@ -15,7 +15,7 @@ def test_the_display_draws_mean_and_choice(rng):
     y = X @ [1, 2, 3] + rng.normal(size=60)
     y[50:] = 0.0
     folds = [(np.arange(30), np.arange(30, 50)), (np.arange(20, 50), np.arange(20)), (np.arange(40), np.arange(50, 60))]
-    pipeline = make_pipeline(StandardScaler(), RankSVMCV(4, cv=folds)).fit(X, y)  # the last fold has no pair to test
+    pipeline = make_pipeline(StandardScaler(), RankSVMCV(4, cv=folds)).fit(X, y)  # the last fold has no comparable pair
     _, ax = plt.subplots()
     display = PathDisplay.from_estimator(pipeline, ax=ax)
     assert display.ax_ is ax
@@ -33,7 +33,9 @@ def test_an_unfitted_estimator_has_nothing_to_draw():
 
 def test_an_estimator_without_a_path_is_told_apart_from_an_unfitted_one(rng):
     X = rng.normal(size=(30, 2))
-    with pytest.raises(TypeError, match=r"estimator must have scores_.*RankSVM has none.*plot ConvergenceDisplay"):
+    with pytest.raises(
+        TypeError, match=r"estimator must have the attribute scores_.*got RankSVM.*use ConvergenceDisplay"
+    ):
         PathDisplay.from_estimator(RankSVM().fit(X, X[:, 0]))
 
 

@@ -175,7 +175,7 @@ class TestErrors:
             ({"second": [-1]}, "second refers to token -1"),
             ({"others": [12]}, "others refers to token 12"),
             ({"dependencies": [(0, 9, "nn")]}, "dependency 'nn' refers to token 9"),
-            ({"path_weight": -0.1}, "path_weight must be a finite number that is not negative, got -0.1"),
+            ({"path_weight": -0.1}, "path_weight must be a non-negative finite number, got -0.1"),
             ({"other_weight": np.nan}, "other_weight must be"),
             ({"linear_weight": np.inf}, "linear_weight must be"),
             ({"path_ends": "all"}, "path_ends must be 'every' or 'nearest', got 'all'"),

@@ -253,7 +253,7 @@ def test_arrays_that_do_not_fit():
         (lambda: HeldOutRows(np.ones(5), np.ones((1, 5)), np.ones((2, 5)), np.ones(5)), "same outputs"),
         (lambda: predict_held_out(rows, np.ones((6, 5)), out, **place), "too many rows"),
         (lambda: predict_held_out(rows, block, out, **place | {"first": 3}), "too many rows"),
-        (lambda: predict_held_out(rows, block, out, **place | {"first": 1}), "one element a column"),
+        (lambda: predict_held_out(rows, block, out, **place | {"first": 1}), "one column per remaining row"),
         (lambda: predict_held_out(rows, block, out[:, :4].copy(), **place), "out must"),
         (lambda: predict_held_out(rows, block, out, **place | {"n_threads": 0}), "n_threads"),
         (lambda: predict_held_out(rows, block, out, **place | {"tolerances": np.zeros(1)}), "per output"),

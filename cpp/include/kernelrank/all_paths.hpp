@@ -1,10 +1,10 @@
-// Pairs of labels that are connected in a graph, and how strongly: G = L W L', where L are the labels of the vertices
-// and W sums the weights of all walks from one vertex to another,
+// Pairs of connected labels of a graph and their strength: G = L W L', where L are the labels of the vertices and W
+// sums the weights of all walks from one vertex to another,
 //
 //   W = A + A^2 + A^3 + ... = (I - A)^-1 - I,
 //
-// for the matrix A of the edges' weights. The sum is finite if the spectral radius of A is below 1. Or, the strongest
-// connection of two labels instead of the sum of all.
+// for the matrix A of edge weights. The sum is finite if the spectral radius of A is below 1. Alternatively, the
+// strongest connection of two labels is taken instead of the sum.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 
 namespace kernelrank {
 
-// Many graphs, their vertices, labels and edges one after the other.
+// Graphs; their vertices, labels and edges are concatenated.
 struct Graphs {
   std::size_t n_graphs;
   const std::int64_t* vertices;  // n_graphs + 1: first vertex of each graph
   const std::int64_t* labels;    // n_vertices + 1: first of `label` of each vertex
-  const std::int32_t* label;     // no label twice at a vertex
+  const std::int32_t* label;     // labels of a vertex are distinct
   const std::int64_t* edges;     // n_graphs + 1: first edge of each graph
-  const std::int32_t* from;      // number of the vertex in its graph
+  const std::int32_t* from;      // index of the vertex in its graph
   const std::int32_t* to;
-  const double* weight;  // not negative
+  const double* weight;  // non-negative
 };
 
 struct LabelPair {
@@ -32,8 +32,8 @@ struct LabelPair {
   double value;
 };
 
-// The label pairs of each graph, sorted, without zeros. `max_length` bounds the walks' edges; 0 means all lengths. A
-// graph of which the sum is infinite, or too large, has no pairs, and its number is in `diverging`.
+// Computes the label pairs of each graph, sorted, without zeros. `max_length` is the maximum number of edges of a walk;
+// 0 means no limit. A graph whose sum is infinite or overflows has no pairs, and its index is in `diverging`.
 struct LabelPairs {
   std::vector<std::vector<LabelPair>> graphs;
   std::vector<std::size_t> diverging;

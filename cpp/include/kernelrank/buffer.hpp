@@ -12,8 +12,8 @@
 
 namespace kernelrank {
 
-// A growing array without construction or copying: resize() forgets the content.
-// Large ones ask for huge pages, because the counting passes read at random.
+// An array that grows without construction or copying: resize() discards the content.
+// Large arrays request huge pages, because the counting passes read at random.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);

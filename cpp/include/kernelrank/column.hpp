@@ -1,4 +1,4 @@
-// A growing array that keeps its content and can be handed over.
+// A growing array that keeps its content and can release its memory to the caller.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace kernelrank {
 
-// Unlike std::vector it grows by realloc, which moves the pages of a large array instead of copying them, writes
-// nothing into new elements, and gives its memory away.
+// Unlike std::vector it grows by realloc, which moves the pages of a large array instead of copying them, does not
+// initialise new elements, and can release its memory.
 template <class T>
 class Column {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -32,19 +32,19 @@ class Column {
   T& back() noexcept { return memory_.get()[size_ - 1]; }
   void clear() noexcept { size_ = 0; }
 
-  // Room for n more elements; returns where they go.
+  // Reserves room for n more elements; returns the address of the first.
   T* reserve(std::size_t n) {
     if (size_ + n > capacity_) set_capacity(std::max(size_ + n, capacity_ + capacity_ / 2));
     return memory_.get() + size_;
   }
-  // n more elements, yet to be written; returns where they are.
+  // Appends n uninitialised elements; returns the address of the first.
   T* extend(std::size_t n) {
     T* const begin = reserve(n);
     size_ += n;
     return begin;
   }
   void push(T element) { *extend(1) = element; }
-  // Gives the memory away, cut to size.
+  // Releases the memory, cut to size.
   Memory release() {
     set_capacity(std::max<std::size_t>(size_, 1));
     size_ = capacity_ = 0;
@@ -56,7 +56,7 @@ class Column {
     void* const memory =
         n > std::size_t{PTRDIFF_MAX} / sizeof(T) ? nullptr : std::realloc(memory_.get(), n * sizeof(T));
     if (memory == nullptr) throw std::bad_alloc();
-    static_cast<void>(memory_.release());  // realloc has freed it
+    static_cast<void>(memory_.release());  // freed by realloc
     memory_.reset(static_cast<T*>(memory));
     capacity_ = n;
   }

@@ -1,4 +1,4 @@
-// Counting the pairs that a score vector orders wrongly, or not clearly enough.
+// Counting of the pairs that a score vector orders incorrectly, or by less than a margin.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class Method {
   automatic,
   tree,    // O(m log m), the fast path
   levels,  // O(m r) for r distinct utilities in a query
-  pairs,   // O(m^2), every pair looked at
+  pairs,   // O(m^2), a loop over all pairs
   rbtree,  // O(m log m), the paper's red-black tree
 };
 
@@ -24,21 +24,21 @@ struct CountRequest {
   int n_threads = 1;
 };
 
-// Rows i and j of one query with y_i < y_j are violated when p_j < fl(p_i + margin): one
-// comparison for both sums below, so that they always describe the same set of pairs.
+// Rows i and j of a query with y_i < y_j are violated when p_j < fl(p_i + margin). Both sums below use this
+// comparison, so that they always refer to the same set of pairs.
 //
-//   c_i = sum of w_i * w_j over violated pairs (i, j)     i is the lower of the two
-//   d_j = sum of w_i * w_j over violated pairs (i, j)     j is the higher
+//   c_i = sum of w_i * w_j over violated pairs (i, j)     i is the row with the lower utility
+//   d_j = sum of w_i * w_j over violated pairs (i, j)     j is the row with the higher utility
 //
-// `Value` is int64_t for a ranking without weights (all w = 1), double for one with.
-// Only what is not null is written.
+// `Value` is int64_t for a ranking without weights (all w = 1), double with weights.
+// Only arrays that are not null are written.
 template <class Value>
 struct CountAnswer {
-  Value* violations;   // a query: the sum of its c, which is the sum of its d
-  Value* c = nullptr;  // a row
-  Value* d = nullptr;  // a row
-  // The risk seen by a loss: g = scale[query] * (c - d) a row, and sum of (c - d) * p a query,
-  // taken from scores centred on the query's median, because (c - d) sums to zero.
+  Value* violations;   // per query: the sum of its c, which equals the sum of its d
+  Value* c = nullptr;  // per row
+  Value* d = nullptr;  // per row
+  // For a loss: g = scale[query] * (c - d) per row, and the sum of (c - d) * p per query, computed
+  // from scores centred on the query's median, because (c - d) sums to zero.
   double* g = nullptr;
   const double* scale = nullptr;
   double* inner = nullptr;
@@ -48,7 +48,7 @@ template <class Value>
 void count_violations(const Ranking& ranking, const CountRequest& request, const CountAnswer<Value>& answer,
                       Cancellation& cancel);
 
-// The same in working memory of the caller, which then holds the rows in order of score with their counts.
+// The same in working memory of the caller, which then holds the rows sorted by score with their counts.
 template <class Value>
 void count_violations(const Ranking& ranking, const CountRequest& request, const CountAnswer<Value>& answer,
                       Workspace& workspace, Cancellation& cancel);

@@ -1,6 +1,6 @@
 // KERNELRANK_CLONES compiles a function once for every instruction set below and
-// lets the loader pick the best one for the machine at hand. `flatten` pulls the
-// callees in, so that they are compiled for that instruction set as well.
+// lets the loader choose the best one for the processor. `flatten` inlines the
+// callees, so that they are compiled for that instruction set as well.
 #pragma once
 
 #if defined(KERNELRANK_HAVE_TARGET_CLONES)

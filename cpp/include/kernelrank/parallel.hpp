@@ -1,4 +1,4 @@
-// Threads and cancellation, the only two services the core needs from its surroundings.
+// Threads and cancellation.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace kernelrank {
 
-// A flag that long loops look at. The owner may override poll() to find out
-// whether somebody wants to stop; it is called on the calling thread only.
+// A flag that long loops check. The owner may override poll() to find out whether
+// to stop; it is called on the calling thread only.
 class Cancellation {
  public:
   virtual ~Cancellation() = default;
@@ -32,17 +32,17 @@ struct Range {
   std::size_t size() const noexcept { return end - begin; }
 };
 
-// One thread of a team at work. Every member runs the same function and meets
-// the others at wait(); after a cancellation members skip their loops but still
-// meet, so that nobody waits for ever.
+// One thread of a team. Every member runs the same function and meets the others
+// at wait(); after a cancellation members skip their loops but still meet, so that
+// no member waits for ever.
 class Member {
  public:
-  // Rows between two looks at the cancellation flag.
+  // Rows between two checks of the cancellation flag.
   static constexpr std::size_t kBlock = std::size_t{1} << 16;
 
   Member(int index, int size, std::barrier<>* meeting, Cancellation& cancel)
       : index_(index), size_(size), polls_(index == 0), meeting_(meeting), cancel_(cancel) {}
-  // The same thread as a team of one, for work it need not share.
+  // The same thread as a team of one, for work that is not shared.
   Member alone() const {
     Member self(0, 1, nullptr, cancel_);
     self.polls_ = polls_;
@@ -60,7 +60,7 @@ class Member {
     if (polls_) cancel_.poll();
     return cancel_.requested();
   }
-  // This member's contiguous part of 0..n, cut at multiples of `align`.
+  // Contiguous part of 0..n for this member, cut at multiples of `align`.
   Range share(std::size_t n, std::size_t align = 1) const noexcept {
     const std::size_t blocks = (n + align - 1) / align;
     const auto cut = [&](int k) {
@@ -68,7 +68,7 @@ class Member {
     };
     return {cut(index_), cut(index_ + 1)};
   }
-  // body(begin, end) over `range` in blocks, until somebody asks to stop.
+  // Calls body(begin, end) over `range` in blocks, until the work is cancelled.
   template <class Body>
   void blocks(Range range, Body&& body, std::size_t block = kBlock) {
     for (std::size_t at = range.begin; at < range.end && !stop(); at += block) {
@@ -83,8 +83,9 @@ class Member {
   Cancellation& cancel_;
 };
 
-// Runs work(member) on n_threads threads, the caller being member 0; on fewer if the system grants no more: members ask
-// for the size of their team. Throws what a member threw, or Cancelled when the work was cut short.
+// Runs work(member) on n_threads threads, of which the caller is member 0, or on fewer if the system does not grant
+// them; members know the size of their team. Rethrows an exception of a member, or throws Cancelled after a
+// cancellation.
 void run_team(int n_threads, Cancellation& cancel, const std::function<void(Member&)>& work);
 
 }  // namespace kernelrank

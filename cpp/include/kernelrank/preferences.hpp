@@ -1,4 +1,4 @@
-// Pairs that were given one by one, instead of following from utilities.
+// Explicitly given pairs, instead of pairs that follow from utilities.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace kernelrank {
 
-// Preferences "winner before loser": edges of a graph over rows. Duplicates and cycles are fine. One pass costs
-// O(edges) and answers what ViolatedPairs answers, with the loser as the lower row of a pair and the weight of the edge
-// as the weight of the pair. The arrays are not copied and must live as long.
+// Preferences "winner before loser": edges of a graph over rows. Duplicates and cycles are allowed. A pass takes
+// O(edges) and computes the same quantities as ViolatedPairs, with the loser as the lower row of a pair and the weight
+// of the edge as the weight of the pair. The arrays are not copied and must outlive the object.
 class Preferences {
  public:
   struct Edges {
     std::span<const std::int32_t> winners, losers;
     std::span<const std::int32_t> queries;  // of each edge, 0 .. n_queries-1; empty means one query
-    std::span<const double> weights;        // empty means one each
+    std::span<const double> weights;        // empty means 1 for each edge
   };
   Preferences(const Edges& edges, std::size_t n_rows, std::size_t n_queries);
 

@@ -18,14 +18,14 @@ struct Compressed {
   const Number* numbers;
 };
 
-// out[line] = line . v, or with the squares of the elements. Sums are float64 whatever the matrix holds, and each line
-// is summed by one thread.
+// out[line] = line . v, or with squared elements. Sums are float64 for any type of the matrix, and each line is summed
+// by one thread.
 template <class Number, class Index>
 void gather_product(const Compressed<Number, Index>& matrix, Elements elements, const double* v, double* out,
                     int n_threads, Cancellation& cancel);
 
-// out = sum over lines of v[line] * line. Fixed blocks of lines have a vector each, added up in
-// their order: the result does not depend on the number of threads.
+// out = sum over lines of v[line] * line. Fixed blocks of lines have a vector each, and these are added in
+// order: the result does not depend on the number of threads.
 template <class Number, class Index>
 void scatter_product(const Compressed<Number, Index>& matrix, Elements elements, const double* v, double* out,
                      int n_threads, Cancellation& cancel);

@@ -1,9 +1,9 @@
-// Dynamic sets over 0 .. n-1 that answer "how much was inserted below k".
+// Dynamic sets over 0 .. n-1 that count the inserted elements below k.
 //
-// The fast path of the library: where the paper keeps a red-black tree, the universe here is
-// known in advance (the places of a query), so a static wide tree does. Each node keeps the
-// running counts of its children: an insertion adds a 0/1 vector to one block a level, a
-// question reads one number a level.
+// The fast path of the library: the paper uses a red-black tree, but the universe here is known in
+// advance (the places of a query), so that a static wide tree is sufficient. Each node keeps the
+// running counts of its children: an insertion adds a 0/1 vector to one block per level, and a query
+// reads one number per level.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ void add(T* counts, const std::array<T, N>& step, T factor = T{1}) noexcept {
 }
 }  // namespace detail
 
-// Working memory, shared by sets of every depth: only one is in use at a time.
+// Working memory, shared by sets of any depth: only one is in use at a time.
 struct RankSetMemory {
   Buffer<std::uint64_t> words;
   Buffer<std::uint16_t> word_counts, block_counts;
@@ -60,8 +60,8 @@ struct RankSetMemory {
 };
 
 // A set of distinct numbers. Depth levels hold up to 64, 2^11, 2^16, 2^20, 2^24, 2^31 of them:
-// bits, then counts before each word, block, page, chapter and volume. What stands before a
-// block in its page is at most 2^16 - 2^11 and fits 16 bits. About 1.3 bits of memory an element.
+// bits, then counts before each word, block, page, chapter and volume. The count before a
+// block in its page is at most 2^16 - 2^11 and fits 16 bits. Memory is about 1.3 bits per element.
 template <int Depth>
 class RankSet {
   static constexpr std::size_t kWord = 6, kBlock = 11, kPage = 16, kChapter = 20, kVolume = 24;
@@ -71,7 +71,7 @@ class RankSet {
                                            << std::array{0, 6, 11, 16, 20, 24, 31}[static_cast<std::size_t>(Depth)];
 
   RankSet(RankSetMemory& memory, std::size_t n) {
-    const auto units = [n](std::size_t shift) { return (n >> shift) + 1; };  // n itself may be asked about
+    const auto units = [n](std::size_t shift) { return (n >> shift) + 1; };  // n itself is a valid argument of a count
     words_ = detail::zeros(memory.words, units(kWord));
     if constexpr (Depth > 1) word_counts_ = detail::zeros(memory.word_counts, units(kBlock) * 32);
     if constexpr (Depth > 2) block_counts_ = detail::zeros(memory.block_counts, units(kPage) * 32);
@@ -99,7 +99,7 @@ class RankSet {
     }
   }
 
-  // How many inserted numbers are smaller than k, 0 <= k <= n.
+  // Number of inserted elements smaller than k, 0 <= k <= n.
   std::uint32_t below(std::uint32_t k) const noexcept {
     const std::uint64_t mask = (std::uint64_t{1} << (k & 63)) - 1;
     auto count = static_cast<std::uint32_t>(std::popcount(words_[k >> kWord] & mask));
@@ -111,11 +111,11 @@ class RankSet {
     return count;
   }
 
-  // Many insertions at once into an empty set: mark() each, then settle() the counts.
+  // Bulk insertion into an empty set: mark() each element, then settle() the counts.
   void mark(std::uint32_t k) noexcept { words_[k >> kWord] |= std::uint64_t{1} << (k & 63); }
   void settle() noexcept {
     if constexpr (Depth == 1) return;
-    // What stands before the current word in its block, before the block in its page, and so on.
+    // Counts before the current word in its block, before the block in its page, and so on.
     std::array<std::uint32_t, 5> before{};
     for (std::size_t word = 0; word < n_words_; ++word) {
       const std::size_t k = word << kWord;
@@ -142,7 +142,7 @@ class RankSet {
   std::size_t n_words_ = 0, n_volumes_ = 0;
 };
 
-// The same tree for sums of real weights: 16 running sums a node, five levels for a million.
+// The same tree for sums of real weights: 16 running sums per node, five levels for a million elements.
 class SumTree {
  public:
   SumTree(Buffer<double>& memory, std::size_t n) {
@@ -170,7 +170,7 @@ class SumTree {
   std::size_t n_levels_ = 0;
 };
 
-// Running sums over few levels: O(levels) an insertion, one load a question (D06, algorithm 2).
+// Running sums over few levels: O(levels) per insertion, one load per count (D06, algorithm 2).
 template <class Value>
 class LevelSums {
   static constexpr std::size_t kGroup = 16;  // levels added to at once

@@ -1,4 +1,4 @@
-// What never changes while scores do: which rows can be compared, and how they are ordered by utility.
+// Data that do not change with the scores: the comparable rows and their order by utility.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,22 @@ namespace kernelrank {
 
 struct Workspace;
 
-// One query's part of the slots and levels below.
+// Part of a query in the slots and levels below.
 struct Query {
   std::size_t begin, size;            // slots
   std::size_t first_level, n_levels;  // into level_starts; n_levels + 1 entries
   bool distinct() const noexcept { return n_levels == size; }
 };
 
-// Utilities ranked once, to be counted against many score vectors.
+// Utilities ranked once and counted against many score vectors.
 //
-//   slot   a row's position when rows are grouped by query (the row itself if they come grouped)
-//   place  a slot's position in its query's order of utility, 0 .. size-1; ties broken by row
-//   level  a slot's dense rank of utility in its query, 0 .. n_levels-1
+//   slot   position of a row when rows are grouped by query (the row itself if they come grouped)
+//   place  position of a slot in the order of utility in its query, 0 .. size-1; ties broken by row
+//   level  dense rank of the utility of a slot in its query, 0 .. n_levels-1
 class Ranking {
  public:
-  // `codes` holds each row's query, 0 .. n_queries-1; empty means one query.
-  // `weights` are finite and not negative; empty means one each.
+  // `codes` holds the query of each row, 0 .. n_queries-1; empty means one query.
+  // `weights` are finite and non-negative; empty means 1 for each row.
   Ranking(std::span<const double> utilities, std::span<const std::int32_t> codes, std::size_t n_queries,
           std::span<const double> weights, int n_threads, Cancellation& cancel);
   ~Ranking();
@@ -45,7 +45,7 @@ class Ranking {
 
   std::size_t row(std::size_t slot) const noexcept { return grouped_ ? slot : rows_.data()[slot]; }
   const std::uint32_t* places(const Query& query) const noexcept { return places_.data() + query.begin; }
-  // Of a query of distinct utilities the levels are the places, and there may be no starts.
+  // In a query of distinct utilities the levels are the places, and there may be no starts.
   const std::uint32_t* levels(const Query& query) const noexcept {
     return query.distinct() ? places(query) : levels_.data() + query.begin;
   }
@@ -65,15 +65,15 @@ class Ranking {
     }
   }
 
-  // Writes the rows sorted by query and rising utility, ties in the order of the rows.
+  // Writes the rows sorted by query and ascending utility, ties in the order of the rows.
   void write_order(std::int64_t* rows) const;
 
-  // Working memory is kept between calls; two calls at once get one each.
+  // Working memory is kept between calls; concurrent calls get separate memory.
   std::unique_ptr<Workspace> borrow_workspace() const;
   void return_workspace(std::unique_ptr<Workspace> workspace) const;
 
  private:
-  // Both read the query's records as sorted by utility.
+  // Both read the records of the query sorted by utility.
   void rank_query(Member& member, Query& query, const Record* records);
   void total_pairs(Member& member, const Query& query, std::size_t index, const Record* records);
 
@@ -89,7 +89,7 @@ class Ranking {
 };
 
 // Calls body(team, thread, query index) for every query: large queries with all members of
-// the team together, the others shared out among them as teams of one.
+// the team together, the others distributed among them as teams of one.
 template <class Body>
 void over_queries(Member& member, std::span<const Query> queries, std::size_t n_rows, Body&& body) {
   constexpr std::size_t kLarge = std::size_t{1} << 16;

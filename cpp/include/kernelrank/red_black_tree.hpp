@@ -1,5 +1,5 @@
-// The order-statistics tree of Airola et al. (2011), section 4.2: the reference the fast
-// path is checked against, and the method of the paper in the benchmarks.
+// The order-statistics tree of Airola et al. (2011), section 4.2: the reference for tests of the
+// fast path, and the algorithm of the paper in the benchmarks.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace kernelrank {
 
-// A red-black tree whose nodes know the size of their subtree. Equal keys share a node.
+// A red-black tree whose nodes store the size of their subtree. Equal keys share a node.
 template <class Value>
 class RedBlackTree {
   using Link = std::uint32_t;
@@ -34,7 +34,7 @@ class RedBlackTree {
   void insert(std::uint32_t key, Value weight) {
     Link parent = kNil;
     for (Link x = root_; x != kNil; x = key < nodes_[x].key ? nodes_[x].left : nodes_[x].right) {
-      nodes_[x].size += weight;  // every node on the way down gains the new one
+      nodes_[x].size += weight;  // every ancestor gains the new node
       if (nodes_[x].key == key) {
         nodes_[x].own += weight;
         return;
@@ -104,7 +104,7 @@ class RedBlackTree {
     nodes_[root_].red = false;
   }
 
-  // Left-Rotate or Right-Rotate at x; the two subtree sizes are the only ones that change.
+  // Left-Rotate or Right-Rotate at x; only the two subtree sizes change.
   void rotate(Link x, bool to_left) noexcept {
     const auto inner = to_left ? &Node::left : &Node::right;
     const auto outer = to_left ? &Node::right : &Node::left;

@@ -1,4 +1,4 @@
-// Reading and writing svmlight files: <target> [qid:<id>] <index>:<value> ... # comment
+// Reader and writer of svmlight files: <target> [qid:<id>] <index>:<value> ... # comment
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace kernelrank {
 
-// What is wrong with a file: the line, the problem, and the text at fault, shortened; bytes of the file, not UTF-8.
+// An error in a file: the line, the problem, and the offending text, shortened; bytes of the file, not UTF-8.
 class FormatError : public std::exception {
  public:
   FormatError(std::size_t line, std::string problem, std::string_view text);
@@ -33,7 +33,7 @@ enum class IndexBase { automatic, zero, one };
 
 namespace detail {
 
-// Rows of some consecutive lines, parsed by one thread.
+// Rows of consecutive lines, parsed by one thread.
 template <class Number>
 struct SvmlightPiece {
   Column<double> targets;
@@ -54,8 +54,9 @@ struct SvmlightPiece {
 
 }  // namespace detail
 
-// The rows of a file as a CSR matrix and what comes with it. Feed it with blocks of any size, then finish; the result
-// depends neither on the blocks nor on the number of threads. After an exception it is of no use.
+// The rows of a file as a CSR matrix with targets, query ids and comments. It is fed with blocks of any size and then
+// finished; the result depends neither on the blocks nor on the number of threads. It cannot be used after an
+// exception.
 template <class Number>
 class SvmlightReader {
  public:
@@ -96,27 +97,27 @@ class SvmlightReader {
 
   IndexBase base_;
   std::optional<std::int64_t> wanted_features_;
-  std::int64_t limit_;   // an index above it is refused where it stands
+  std::int64_t limit_;   // a larger index is an error
   std::int64_t offset_;  // subtracted from every index
   std::int64_t n_features_ = 0;
   std::int64_t largest_index_ = -1;
   std::size_t largest_index_line_ = 0;
   std::size_t n_lines_ = 0;
   bool has_queries_ = false, is_wide_ = false;
-  std::string carried_;  // the beginning of a line
+  std::string carried_;  // incomplete last line of a block
   std::vector<Piece> pieces_;
   std::vector<Place> places_;
 
   Column<double> targets_;
   Column<std::int64_t> row_starts_;
   Column<std::int32_t> indices_;
-  Column<std::int64_t> wide_indices_;  // instead, once an index needs it
+  Column<std::int64_t> wide_indices_;  // replaces indices_ once an index needs 64 bits
   Column<Number> values_;
   QueryColumn queries_;
   TextColumn comments_;
 };
 
-// Rows to write. `starts` may begin anywhere; empty spans of texts mean that no row has one.
+// Rows to write. `starts` may begin anywhere; an empty span of texts means that no row has one.
 template <class Number>
 struct SvmlightRows {
   std::span<const double> targets;
@@ -126,7 +127,7 @@ struct SvmlightRows {
   std::span<const std::string_view> queries, comments;
 };
 
-// The lines of the rows, every number in the fewest digits that read back as the same; zeros are left out.
+// Formats rows as lines, with the fewest digits that round to the same number; zeros are omitted.
 template <class Number>
 std::string format_svmlight(const SvmlightRows<Number>& rows, std::int64_t first_index);
 

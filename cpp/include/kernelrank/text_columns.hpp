@@ -1,4 +1,4 @@
-// What a file says about its rows in words: query ids and comments.
+// Textual columns of a file: query ids and comments.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace kernelrank {
 
-// Query ids, a row each: numbers as long as all of them are integers written the way integers are, else texts.
+// Query ids, one per row: numbers as long as all of them are integers in canonical form, otherwise texts.
 class QueryColumn {
  public:
   void add(std::string_view id);
@@ -20,7 +20,7 @@ class QueryColumn {
   void clear();
   bool are_texts() const noexcept { return are_texts_; }
   const std::vector<std::string>& texts() const noexcept { return texts_; }  // in order of appearance
-  Column<std::int64_t>& numbers() noexcept { return numbers_; }              // the ids, or places in texts()
+  Column<std::int64_t>& numbers() noexcept { return numbers_; }              // the ids, or indices into texts()
 
  private:
   struct Hash : std::hash<std::string_view> {
@@ -35,10 +35,10 @@ class QueryColumn {
   std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> places_;
 };
 
-// Texts, a row each, most of them different. Rows without one take no memory until a row has one.
+// Texts, one per row, mostly different. No memory is used before the first row with a text.
 class TextColumn {
  public:
-  void set(std::size_t row, std::string_view text);  // rows come in order
+  void set(std::size_t row, std::string_view text);  // rows are set in order
   void append(const TextColumn& other, std::size_t first_row);
   void clear();
   bool empty() const noexcept { return ends_.empty(); }

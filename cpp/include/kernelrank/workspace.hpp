@@ -1,7 +1,7 @@
-// Memory of a counting pass: 28 bytes a row (44 with weights, 8 more when queries are scattered), and 16 more
-// (8 with weights) once the violated pairs have been multiplied; 8 more with several threads. A thread adds
-// up to 16 bytes a row of its largest query up to 65536 rows, and where scores are so uneven that most of them are in
-// one of the sort's steps, 16 bytes for each of these.
+// Memory of a counting pass: 28 bytes per row (44 with weights, 8 more if the rows of queries are not contiguous), and
+// 16 more (8 with weights) once the violated pairs have been multiplied; 8 more with several threads. Each thread adds
+// up to 16 bytes per row of its largest query of up to 65536 rows. If scores are so uneven that most of them are in one
+// step of the sort, it adds 16 bytes for each of these.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace kernelrank {
 
-// Sums are taken over blocks of this many rows, whatever the number of threads; here begin a query's blocks.
+// Sums are taken over blocks of this many rows, for any number of threads; the blocks of a query begin here.
 constexpr std::size_t kSumBlock = 1024;
 constexpr std::size_t first_block(std::size_t query_begin, std::size_t query_index) {
   return query_begin / kSumBlock + query_index;
 }
 
-// c and d in order of score, and sums of c over fixed blocks of rows.
+// c and d sorted by score, and sums of c over fixed blocks of rows.
 template <class Count, class Sum>
 struct CountMemory {
   Buffer<Count> c, d;
   Buffer<Sum> partial_sums;
 };
 
-// What one thread needs for itself.
+// Working memory of one thread.
 struct ThreadMemory {
   SortMemory sort;
   RankSetMemory set;
@@ -47,11 +47,11 @@ struct Workspace {
     }
   }
 
-  Buffer<Record> records;        // in order of score
-  Buffer<std::uint32_t> levels;  // in order of score
+  Buffer<Record> records;        // sorted by score
+  Buffer<std::uint32_t> levels;  // sorted by score
   Buffer<double> scores;         // by slot
-  Buffer<double> values;         // in order of score: what is summed
-  Buffer<double> above, below;   // in order of score: sums of values; the second if two threads sum
+  Buffer<double> values;         // sorted by score: the values to sum
+  Buffer<double> above, below;   // sorted by score: sums of values; the second if two threads sum
   CountMemory<std::uint32_t, std::int64_t> counts;
   CountMemory<double, double> sums;
   Buffer<double> partial_inner;

@@ -1,6 +1,6 @@
-"""The command line: ``kernelrank``, and SVM^rank's two programs by another name.
+"""Command line: ``kernelrank``, and replacements of SVM^rank's two programs.
 
-Nothing in this package imports NumPy before there is work to do: ``--help`` is immediate.
+No module of this package imports NumPy before a command runs, so ``--help`` is immediate.
 """
 
 from kernelrank.cli._main import main

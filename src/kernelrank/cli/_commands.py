@@ -1,4 +1,4 @@
-"""The commands of ``kernelrank``, one function each."""
+"""Implementation of the commands of ``kernelrank``, one function each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kernelrank.persistence import save_model
 
 Vector = NDArray[np.float64]
 
-# Options that a method takes, by the names of the command line and of the estimators.
+# Options of each method: names on the command line and parameters of the estimators.
 _OF_ALL = {"n_basis": "n_basis", "query_weighting": "query_weighting"}
 _OF_SOLVERS = {"tol": "tol", "max_iter": "max_iter"}
 _OF_RANK_SVM = {**_OF_ALL, **_OF_SOLVERS, "loss": "loss", "positive": "positive", "jobs": "n_jobs"}
@@ -60,19 +60,19 @@ def train(args: argparse.Namespace) -> int:
 
 
 def predict(args: argparse.Namespace) -> int:
-    """Write the score of every row."""
+    """Write the score of each row."""
     if args.output != "-":
         check_target(args.output)
     model = read_model(args.model)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the model was trained with queries")  # a score needs none
+        warnings.filterwarnings("ignore", "the model was trained with queries")  # scores do not need queries
         data = read_data(args, model, target=False)
     write_scores(args.output, score_rows(model, data.X), as_json=args.json)
     return 0
 
 
 def evaluate(args: argparse.Namespace) -> int:
-    """Measure how well scores rank."""
+    """Evaluate a ranking of scores."""
     if args.data == args.scores == "-":
         raise ValueError("Standard input cannot be both the data and the scores.")
     model = None if args.model is None else read_model(args.model)
@@ -92,16 +92,17 @@ def evaluate(args: argparse.Namespace) -> int:
         return 0
     print_table(("metric", "mean", "std error", "queries"), [(n, *s.values()) for n, s in result["metrics"].items()])
     if any(np.isnan(each).any() for each in values.values()):
-        print("\nMeans are over the queries that a metric is defined for; --undefined 0 counts the others as 0.")
+        print("\nMeans are over queries where a metric is defined; --undefined 0 counts the others as 0.")
     if args.per_query:
         print()
-        lines = [(str(qid), *others) for qid, *others in map(dict.values, result["per_query"])]  # an id is no quantity
+        # Ids are shown as text, not as numbers.
+        lines = [(str(qid), *others) for qid, *others in map(dict.values, result["per_query"])]
         print_table(("qid", *values), lines)
     return 0
 
 
 def cv(args: argparse.Namespace) -> int:
-    """Choose alpha by cross-validation, and measure what to expect."""
+    """Choose alpha by cross-validation and estimate the performance."""
     check_target(args.output)
     if args.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {args.folds}.")
@@ -110,7 +111,7 @@ def cv(args: argparse.Namespace) -> int:
     alphas = _alphas(args.alphas)
     data = read_data(args)
     if kind is RankRLSCV and data.weight is not None:
-        raise ValueError("--weight is for --method ranksvm: the cross-validation of rankrls knows no weights.")
+        raise ValueError("--weight is for --method ranksvm: cross-validation of rankrls does not support weights.")
     y = data.utilities()
     select = name_choice(args.select, y, args.undefined)
     scores = _FoldScores(select, choose_metrics(args.metric, y, args.undefined))
@@ -147,14 +148,14 @@ def cv(args: argparse.Namespace) -> int:
 
 
 def demo(args: argparse.Namespace) -> int:
-    """Train, evaluate and plot on data that comes along, with the commands that a user would type."""
+    """Train, evaluate and plot on example data, showing the equivalent commands."""
     from kernelrank.cli._demo import run
 
     return run(Path(args.folder))
 
 
 def fit_with_progress(model: RankSVM | RankRLS, data: Data, shown: bool) -> tuple[float, bool]:
-    """Fit a model; return how long it took, and whether it has converged."""
+    """Fit a model; return the time in seconds and whether it converged."""
     began = time.perf_counter()
     with FitProgress(shown) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVM):
@@ -166,7 +167,7 @@ def fit_with_progress(model: RankSVM | RankRLS, data: Data, shown: bool) -> tupl
 
 
 def write_scores(target: str, scores: Vector, as_json: bool = False) -> None:
-    """Write one score a line, with as many digits as it has."""
+    """Write one score per line with full precision."""
     text = json.dumps({"scores": scores.tolist()}) + "\n" if as_json else "".join(f"{s!r}\n" for s in scores.tolist())
     if target == "-":
         sys.stdout.write(text)
@@ -176,21 +177,21 @@ def write_scores(target: str, scores: Vector, as_json: bool = False) -> None:
 
 
 def _certificate(model: Any) -> dict[str, float | None]:
-    """Return the objective and its gap, also relative to the objective; a closed form has neither."""
+    """Return the objective and its absolute and relative gap; None for a closed form."""
     objective, gap = getattr(model, "objective_", None), getattr(model, "gap_", None)
     relative = None if objective is None or gap is None else gap / objective if objective > 0 else 0.0
     return {"objective": objective, "gap": gap, "relative_gap": relative}
 
 
 class _FoldScores:
-    """Scores the folds for a cross-validation, and notes every other metric at the same time."""
+    """Scoring for a cross-validation that also records all other metrics on each fold."""
 
     def __init__(self, select: Metric, others: list[Metric]) -> None:
         self._select, self._others = select, others
         self._noted: dict[str, dict[Any, tuple[float, int]]] = {metric.name: {} for metric in others}
 
     def locate(self, kernel: Any, alpha: float, fold: int) -> None:
-        """Note what is scored next."""
+        """Set the kernel, alpha and fold of the next scores."""
         self._place = None if isinstance(kernel, Linear) else kernel, alpha, fold
 
     def __call__(
@@ -201,7 +202,7 @@ class _FoldScores:
         return self._select.mean(y_true, y_score, qid, sample_weight)[0]
 
     def at(self, model: RankSVMCV | RankRLSCV) -> dict[str, Vector]:
-        """Return the mean and the number of queries on each fold, for the kernel and the alpha that were chosen."""
+        """Return the mean and the number of queries on each fold, for the chosen kernel and alpha."""
         kernel = getattr(model, "kernel_", Linear())
         kernel = None if isinstance(kernel, Linear) else kernel
         places = [(kernel, model.alpha_, fold) for fold in range(model.scores_.shape[1])]
@@ -209,9 +210,9 @@ class _FoldScores:
 
 
 class _Convergence:
-    """Notices whether a fit warns that it has not converged, or that the best alpha is at an end.
+    """Context that records warnings about missing convergence, or a best alpha at an end of the path.
 
-    The warnings are shown all the same.
+    The warnings are shown as well.
     """
 
     reached, at_end = True, False
@@ -240,8 +241,9 @@ def _make_model(args: argparse.Namespace) -> RankSVM | RankRLS:
 
 
 def _options(args: argparse.Namespace, names: dict[str, str]) -> dict[str, Any]:
-    """Return the options that were given; an estimator has defaults for the others, and knows only these."""
-    for name in sorted((_OF_RANK_SVM | _OF_RANK_RLS).keys() - names.keys() - {"jobs"}):  # files are read with jobs
+    """Return the options that were set; the estimator has defaults for the others."""
+    # Jobs also apply to reading files.
+    for name in sorted((_OF_RANK_SVM | _OF_RANK_RLS).keys() - names.keys() - {"jobs"}):
         if getattr(args, name) is not None:
             method = "ranksvm" if name in _OF_RANK_SVM else "rankrls"
             raise ValueError(f"--{name.replace('_', '-')} is for --method {method}.")
@@ -256,12 +258,12 @@ def _alphas(text: str) -> int | list[float]:
     try:
         return int(text) if text.isdecimal() else [float(each) for each in text.split(",")]
     except ValueError:
-        raise ValueError(f"--alphas wants how many, or numbers with commas between, got {text!r}.") from None
+        raise ValueError(f"--alphas must be a count or comma-separated numbers, got {text!r}.") from None
 
 
 def _save(model: RankSVM | RankRLS | RankSVMCV | RankRLSCV, data: Data, args: argparse.Namespace) -> None:
     if not hasattr(model, "feature_names_in_"):
-        model.zero_based_ = args.zero_based  # how the features of other files are to be counted
+        model.zero_based_ = args.zero_based  # how to count the features of other files
     save_model(model, args.output)
 
 
@@ -272,7 +274,7 @@ def _describe(data: Data) -> dict[str, Any]:
 
 
 def _spread(values: Vector) -> dict[str, float]:
-    """Mean and standard deviation of the folds where a metric is defined."""
+    """Return the mean and standard deviation over the folds where a metric is defined."""
     known = values[~np.isnan(values)]
     return {
         "mean": float(known.mean()) if len(known) else np.nan,
@@ -281,12 +283,12 @@ def _spread(values: Vector) -> dict[str, float]:
 
 
 def _summarise_folds(values: Vector, n_queries: Vector) -> dict[str, Any]:
-    """Return mean and standard deviation of the folds, and how many queries they are of."""
+    """Return the mean and standard deviation over the folds, and the total number of queries."""
     return {**_spread(values), "n_queries": int(n_queries.sum()), "folds": values.tolist()}
 
 
 def _summary(values: Vector) -> dict[str, Any]:
-    """Mean over the queries where a metric is defined, and its standard error."""
+    """Return the mean over the queries where a metric is defined, and its standard error."""
     known = values[~np.isnan(values)]
     return {
         "mean": float(known.mean()) if len(known) else np.nan,
@@ -305,16 +307,16 @@ def _print_choice(result: dict[str, Any]) -> None:
         ]
         print_table((*tried, result["selected_by"], ""), rows)
         print()
-    mark = "* at the end: others beyond it may be better" if result["alpha_at_end"] else "*"
+    mark = "* at the end of the path: values beyond it may be better" if result["alpha_at_end"] else "*"
     rows = [(p["alpha"], p["mean"], p["std"], mark if p["alpha"] == result["alpha"] else "") for p in result["path"]]
     print_table(("alpha", result["selected_by"], "std", ""), [(f"{alpha:.4g}", *others) for alpha, *others in rows])
     if result["kernel"] != "linear" or result["n_basis"] is not None:
         told = ("kernel", "gamma", "degree", "coef0", "n_basis")
         print("\n" + ", ".join(f"{name.replace('_', ' ')} {show(result[name])}" for name in told if name in result))
-    print(f"\nalpha {result['alpha']:.4g}, on each of {result['n_folds']} folds by the model of the others:\n")
-    counted = "folds" if result["n_queries"] is None else "queries"  # all rows of a fold are one query
+    print(f"\nalpha {result['alpha']:.4g}, held-out performance on {result['n_folds']} folds:\n")
+    counted = "folds" if result["n_queries"] is None else "queries"  # without queries, all rows of a fold are one query
     found = [(name, s["mean"], s["std"], s["n_queries"]) for name, s in result["metrics"].items()]
     print_table(("metric", "mean", "std", counted), found)
-    print("\nalpha was chosen on the same folds: expect a little less on new data.")
+    print("\nalpha was chosen on the same folds, so these estimates are slightly optimistic.")
     if result["model"] is not None:
-        print(f"model for all rows: {result['model']}")
+        print(f"model trained on all rows: {result['model']}")

@@ -1,4 +1,4 @@
-"""Data and model files, as the command line names them."""
+"""Reading and checking of data files and model files for the commands."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Kind: TypeAlias = Literal["svmlight", "csv", "parquet"]
 
 _OF_ZIP, _OF_SVMLIGHT = b"PK", b"SVM-light"
 _MOST_NAMES = 12
-_DENSE_AT_ONCE = 1 << 24  # elements
+_DENSE_AT_ONCE = 1 << 24  # elements per block of dense rows
 _TABLES: dict[str, Kind] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
 
 class Data(NamedTuple):
-    """Rows of a file."""
+    """Contents of a data file."""
 
     X: Any
     y: NDArray[np.float64] | None
@@ -40,19 +40,19 @@ class Data(NamedTuple):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.X.shape[0]) if self.y is None else len(self.y)  # a frame without columns has no rows
+        return int(self.X.shape[0]) if self.y is None else len(self.y)  # an empty frame has no number of rows
 
     def utilities(self) -> NDArray[np.float64]:
-        """Return y, which must be there."""
+        """Return y, or raise an error if there is none."""
         if self.y is None:
-            raise ValueError("The utilities are needed: name their column with --target.")
+            raise ValueError("Utilities are required; set their column with --target.")
         return self.y
 
 
 def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = True, target: bool = True) -> Data:
-    """Read the data file of a command, as the model to apply wants it.
+    """Read the data file of a command, in the form that the model to apply requires.
 
-    `features` and `target` tell what the command needs of it.
+    `features` and `target` state whether the command needs them.
     """
     kind = _kind(args)
     data = _read_svmlight(args, model) if kind == "svmlight" else _read_table(args, kind, model, features, target)
@@ -60,7 +60,8 @@ def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = T
         raise ValueError(f"{args.data}: there are no rows.")
     if model is not None and data.qid is None and getattr(model, "_fitted_with_queries", False):
         warnings.warn(
-            f"the model was trained with queries, but {args.data} has none: all rows are taken for one", stacklevel=1
+            f"the model was trained with queries, but {args.data} has none: all rows are treated as one query",
+            stacklevel=1,
         )
     return data
 
@@ -68,43 +69,43 @@ def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = T
 def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
     for option in ("target", "qid", "weight", "drop"):
         if getattr(args, option):
-            raise ValueError(f"--{option} names a column of a table; {args.data} is read as svmlight text.")
+            raise ValueError(f"--{option} applies to tables, but {args.data} is read as svmlight text.")
     if hasattr(model, "feature_names_in_"):
         raise ValueError(
-            f"The model knows its features by name ({_shown(model.feature_names_in_)}), but {args.data} is read as"
-            " svmlight text, which has no names."
+            f"The model was trained with named features ({_shown(model.feature_names_in_)}), but {args.data} is read as"
+            " svmlight text, which has no feature names."
         )
     trained = getattr(model, "zero_based_", None)
     if trained is not None and args.zero_based and not trained:
-        raise ValueError("--zero-based: the features of the model count from 1.")
+        raise ValueError("--zero-based: the model was trained with features that count from 1.")
     try:
         rows = load_svmlight(args.data, zero_based=bool(trained or args.zero_based), n_jobs=getattr(args, "jobs", None))
     except DataFormatError as error:
         hint = str(error).replace(
-            "index 0 although zero_based=False", "index 0 (if features count from 0, say --zero-based)"
+            "index 0 although zero_based=False", "index 0 (use --zero-based if features count from 0)"
         )
         raise DataFormatError(hint) from None
     X = rows.X
     if not np.isfinite(X.data).all():
         place = int(np.argmin(np.isfinite(X.data)))
         row = int(np.searchsorted(X.indptr, place, side="right"))
-        raise ValueError(f"{args.data}: row {row} has a value of {X.data[place]}; there must be numbers only.")
+        raise ValueError(f"{args.data}: row {row} has a value of {X.data[place]}; all values must be finite.")
     if not np.isfinite(rows.y).all():
         row = int(np.argmin(np.isfinite(rows.y)))
-        raise ValueError(f"{args.data}: row {row + 1} has a target of {rows.y[row]}; there must be numbers only.")
+        raise ValueError(f"{args.data}: row {row + 1} has a target of {rows.y[row]}; all targets must be finite.")
     if model is not None:
         beyond = X.shape[1] - model.n_features_in_
         if beyond > 0:
-            warnings.warn(f"{args.data} has {beyond} more features than the model, which leaves them out", stacklevel=1)
+            warnings.warn(f"{args.data} has {beyond} more features than the model; they are ignored", stacklevel=1)
         X = fit_columns(X, model.n_features_in_)
     return Data(X, rows.y, rows.qid, None)
 
 
 def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool, target: bool) -> Data:
     if args.zero_based:
-        raise ValueError(f"--zero-based is for svmlight text; {args.data} is a table.")
+        raise ValueError(f"--zero-based applies to svmlight text, but {args.data} is a table.")
     if target and args.target is None:
-        raise ValueError("The utilities are needed: name their column with --target.")
+        raise ValueError("Utilities are required; set their column with --target.")
     names = getattr(model, "feature_names_in_", None)
     wanted = list(names) if names is not None else None
     return Data(
@@ -135,19 +136,19 @@ def _shown(names: Any) -> str:
 
 
 def names_of(X: Any) -> str | None:
-    """Show the names of features, if they have any."""
+    """Format the names of features; None if they have no names."""
     frame = nw.from_native(X, pass_through=True, eager_only=True)
     return _shown(frame.columns) if isinstance(frame, nw.DataFrame) else None
 
 
 def fit_columns(X: Any, n_features: int) -> Any:
-    """Give sparse rows the features of a model: those it does not know have no weight, those not there are zero."""
+    """Cut or pad sparse rows to the features of a model; features unknown to the model are dropped."""
     X.resize((X.shape[0], n_features))
     return X
 
 
 def read_model(path: str, widest: int = 0) -> Any:
-    """Read a model of ours, or of SVM^light and its relatives; `widest` is how many features data are known to have."""
+    """Read a model of kernelrank, SVM^light or SVM^rank; `widest` is the known number of features of the data."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: a model must be a regular file.")
     with open(path, "rb") as file:
@@ -155,15 +156,17 @@ def read_model(path: str, widest: int = 0) -> Any:
     if beginning.startswith(_OF_ZIP):
         model = load_model(path)
         if not getattr(model, "_single", True):
-            raise ValueError(f"{path}: the model scores several outputs; there is room for one here. Use it in Python.")
+            raise ValueError(
+                f"{path}: the model predicts several outputs, but the command line supports one. Use it in Python."
+            )
         return model
     if beginning == _OF_SVMLIGHT:
         return read_svmlight_model(path, widest=widest)
-    raise ModelFormatError(f"{path}: this is neither a model of kernelrank nor one of SVM^light or SVM^rank.")
+    raise ModelFormatError(f"{path}: neither a model of kernelrank nor one of SVM^light or SVM^rank.")
 
 
 def score_rows(model: Any, X: Any) -> NDArray[np.float64]:
-    """Score rows of a file; a model that compares them with dense rows gets dense rows, some at a time."""
+    """Compute scores of rows; a kernel model with dense rows gets dense rows, one block at a time."""
     score = score_method(model)
     ranker = getattr(model, "ranker_", model)
     compares_dense = hasattr(ranker, "dual_coef_") and not sp.issparse(getattr(ranker, "basis_", None))
@@ -176,11 +179,11 @@ def score_rows(model: Any, X: Any) -> NDArray[np.float64]:
 
 
 def check_target(path: str | None) -> None:
-    """Raise at once if a file cannot be written in the end."""
+    """Fail early if an output file cannot be written."""
     if path is None:
         return
     if path in ("", "-"):
-        raise ValueError(f"-o {path!r}: this must be the name of a file.")
+        raise ValueError(f"-o {path!r}: must be the name of a file.")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -191,7 +194,7 @@ def check_target(path: str | None) -> None:
 
 
 def read_scores(path: str, n_rows: int) -> NDArray[np.float64]:
-    """Read one score a line."""
+    """Read scores, one per line."""
     with open_for_reading(path) as file:
         lines = file.read().decode(errors="replace").splitlines()
     scores = np.empty(len(lines))

@@ -1,4 +1,4 @@
-"""A first look: the commands a user would type, on data that comes with scikit-learn."""
+"""Demonstration on a data set of scikit-learn, with the equivalent commands."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def run(folder: Path) -> int:
     X = StandardScaler().fit(X[others]).transform(X)
     for path, part in ((train, others), (test, held_out)):
         dump_svmlight(X[part], y[part], path)
-    print(f"{len(others)} patients to learn from and {len(held_out)} others, by the progression of their diabetes:\n")
+    print(f"{len(others)} patients for training and {len(held_out)} for testing, ranked by progression of diabetes:\n")
     chosen = str(folder / "cv.kr")
-    if code := _type(["cv", train, "--quiet", "--alphas", "8", "-o", chosen]):
+    if code := _run_command(["cv", train, "--quiet", "--alphas", "8", "-o", chosen]):
         return code
     alpha = f"{load_model(chosen).alpha_:.4g}"
-    if code := _type(["train", train, "-o", model, "--alpha", alpha, "--quiet"]):
+    if code := _run_command(["train", train, "-o", model, "--alpha", alpha, "--quiet"]):
         return code
-    if code := _type(["evaluate", test, "-m", model]):
+    if code := _run_command(["evaluate", test, "-m", model]):
         return code
     _plot(model, folder / "convergence.png")
     return 0
 
 
-def _type(arguments: Sequence[str]) -> int:
+def _run_command(arguments: Sequence[str]) -> int:
     print(f"$ kernelrank {shlex.join(arguments)}\n")
     code = main(arguments)
     print()
@@ -52,7 +52,7 @@ def _plot(model: str, path: Path) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        print('No plot: matplotlib is missing. pip install "kernelrank[plots]" brings it.')
+        print('No plot: matplotlib is not installed. Install it with pip install "kernelrank[plots]".')
         return
     from kernelrank.plots import ConvergenceDisplay
 
@@ -60,4 +60,4 @@ def _plot(model: str, path: Path) -> None:
     FigureCanvasAgg(figure)
     ConvergenceDisplay.from_estimator(load_model(model), ax=figure.add_subplot())
     figure.savefig(path, dpi=120)
-    print(f"How the certificate closed in: {path}")
+    print(f"Plot of the convergence: {path}")

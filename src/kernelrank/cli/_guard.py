@@ -1,4 +1,4 @@
-"""What every program does around its work: clear errors, no tracebacks, exit codes."""
+"""Common behaviour of the programs: one-line errors without tracebacks, exit codes, types of arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 
 def guarded(program: str, work: Callable[[], int]) -> int:
-    """Run a program's work and return its exit code; say what a user did wrong in one line."""
+    """Run a program and return its exit code; report a user's mistake in one line."""
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         print(f"{program}: warning: {message}", file=sys.stderr)
@@ -27,18 +27,18 @@ def guarded(program: str, work: Callable[[], int]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            # Of the libraries below us; nothing a user of the command line can change.
+            # Warnings of dependencies, which a user of the command line cannot resolve.
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", FutureWarning)
             warnings.showwarning = show
             code = work()
-            sys.stdout.flush()  # or a closed pipe would be noticed only after the end
+            sys.stdout.flush()  # so that a closed pipe is noticed here
             return code
     except KeyboardInterrupt:
         print(f"\n{program}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain again when it flushes.
+        # The reader closed the pipe. Python would raise again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, ValueError, ModuleNotFoundError, MemoryError) as error:
@@ -55,9 +55,9 @@ def guarded(program: str, work: Callable[[], int]) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Give a program that was started without standard streams some to write to."""
+    """Replace missing standard streams by the null device."""
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - it stays open until the end
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - stays open until exit
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
@@ -65,27 +65,27 @@ def _open_closed_streams() -> None:
 def _explain(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and error.errno in _NO_ROOM:  # errors about other files name them
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:  # errors of other files have a file name
         return f"<stdout>: {error.strerror}"
     return str(error) or type(error).__name__
 
 
 def positive_number(text: str) -> int:
-    """Read a whole number that is 1 at least, as a type of an argument."""
+    """Parse an integer of at least 1, as the type of an argument."""
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"must be 1 at least, got {text}")
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
     return number
 
 
 def numbers(read: Callable[[str], Number]) -> Callable[[str], list[Number]]:
-    """Return a type of an argument: one number or several, with commas between."""
+    """Return the type of an argument that takes one or several comma-separated numbers."""
 
     def read_all(text: str) -> list[Number]:
         try:
             return [read(each) for each in text.split(",")]
         except ValueError:
-            what = "whole numbers" if read is int else "numbers"
+            what = "integers" if read is int else "numbers"
             raise argparse.ArgumentTypeError(f"must be one or several {what}, as in 1,10,100, got {text!r}") from None
 
     return read_all

@@ -1,4 +1,4 @@
-"""Kernels, as the command line names them."""
+"""Kernels from the options of the command line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PARAMETERS = ("gamma", "degree", "coef0")
 
 
 def chosen_kernel(args: argparse.Namespace) -> str | Kernel | list[Kernel] | None:
-    """Return the kernel that was asked for, or all to choose from; None if that is up to the estimator.
+    """Return the kernel given by the options, or the kernels to choose from; None for the estimator's default.
 
     Raises
     ------
     ValueError
-        If it has no such parameters, or none of these values.
+        If the kernel does not have a given parameter, or a value is invalid.
     """
     name: str | None = args.kernel
     kernel = make_kernel(name or "linear")
@@ -34,19 +34,19 @@ def chosen_kernel(args: argparse.Namespace) -> str | Kernel | list[Kernel] | Non
     values = (value if isinstance(value, list) else [value] for value in given.values())
     kernels = [clone(kernel).set_params(**dict(zip(given, each, strict=True))) for each in product(*values)]
     for each in kernels:
-        each(np.zeros((1, 1)))  # it looks at its parameters when it computes: now, before any work
+        each(np.zeros((1, 1)))  # checks the parameters, before any work is done
     return kernels if len(kernels) > 1 else kernels[0]
 
 
 def describe_kernel(model: Any) -> dict[str, Any]:
-    """Name the kernel of a fitted model, with the parameters that it has come to, and the rows that it combines."""
+    """Describe the kernel of a fitted model: its name, its fitted parameters and the number of basis rows."""
     kernel: Any = getattr(model, "kernel_", Linear())
     n_basis = len(model.dual_coef_) if hasattr(model, "dual_coef_") else model.n_basis
     return {"kernel": type(kernel).__name__.lower(), **kernel.get_params(), "n_basis": n_basis}
 
 
 def compare_kernels(model: Any) -> list[dict[str, Any]] | None:
-    """Return the parameters of each kernel that a fitted model chose from, and its best mean score."""
+    """Return the parameters and the best mean score of each kernel that a fitted model chose from."""
     if not hasattr(model, "kernel_scores_"):
         return None
     scores = model.kernel_scores_.tolist()

@@ -1,4 +1,4 @@
-"""Metrics by the names of the command line."""
+"""Metrics from the options of the command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LARGEST_GRADE = 31
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric as it was asked for."""
+    """Metric with its name and options."""
 
     name: str
     function: Callable[..., Any]
@@ -32,21 +32,21 @@ class Metric:
 
     @property
     def scoring(self) -> str:
-        """The name with the value for undefined queries, as an estimator takes it."""
+        """Name with the value of undefined queries, as an estimator takes it."""
         told = "undefined" not in self.options or ":undefined=" in self.name
         return self.name if told else f"{self.name}:undefined={self.options['undefined']}"
 
     def mean(self, y: Vector, scores: Vector, qid: Any = None, weight: Vector | None = None) -> tuple[float, int]:
-        """Return the mean over the queries that have a value, NaN if there are none, and how many there are."""
+        """Return the mean over the queries where the metric is defined, NaN if there are none, and their number."""
         try:
             values = self.per_query(y, scores, qid, weight)
-        except UndefinedMetricError:  # no row has a weight
+        except UndefinedMetricError:  # all weights are zero
             return np.nan, 0
         known = values[~np.isnan(values)]
         return (float(known.mean()) if len(known) else np.nan), len(known)
 
     def per_query(self, y: Vector, scores: Vector, qid: Any = None, weight: Vector | None = None) -> Vector:
-        """Return one value per query; rows have weights in those metrics that know them."""
+        """Return one value per query; weights are passed to metrics that support them."""
         options = {**self.options, "sample_weight": weight} if self._takes_weights() else self.options
         return np.atleast_1d(self.function(y, scores, qid=qid, per_query=True, **options))
 
@@ -55,31 +55,31 @@ class Metric:
 
 
 def name_metric(text: str, y: Vector, undefined: Undefined | None = None) -> Metric:
-    """Read a name, with "@k" where only the first k rows count, for a file with such utilities.
+    """Parse the name of a metric, such as "ndcg@10", for a file with utilities `y`.
 
-    `undefined` is the value for queries without one, unless the name has its own or it is None.
+    `undefined` is the value of undefined queries, unless it is None or the name sets its own.
     """
     function, options = parse_metric(text)
     if undefined is not None:
         options.setdefault("undefined", undefined)
     if function is metrics.err:
-        options.setdefault("max_grade", float(y.max()))  # of all rows, whichever part of them is measured
+        options.setdefault("max_grade", float(y.max()))  # of all rows, not only of the evaluated ones
     if function is metrics.precision_at and "k" not in options:
-        raise ValueError(f"{text!r}: say how many rows count, as in precision@10.")
+        raise ValueError(f"{text!r}: the number of positions is required, as in precision@10.")
     check_options(function, options)
     return Metric(text, function, options)
 
 
 def name_choice(text: str, y: Vector, undefined: Undefined | None = None) -> Metric:
-    """Read the name of a metric to be made as great as possible."""
+    """Parse the name of a metric to maximise."""
     metric = name_metric(text, y, undefined)
     if metric.function is metrics.pairwise_error:
-        raise ValueError("A great pairwise error is a bad one: choose by concordance, which is 1 minus that.")
+        raise ValueError("pairwise-error cannot be maximised; use concordance, which is 1 - pairwise-error.")
     return metric
 
 
 def choose_metrics(names: list[str] | None, y: Vector, undefined: Undefined | None = None) -> list[Metric]:
-    """Return the metrics asked for, or all that make sense for such utilities."""
+    """Return the metrics with the given names, or all that apply to such utilities."""
     if names:
         return [name_metric(name, y, undefined) for name in dict.fromkeys(names)]
     chosen = list(_OF_PAIRS)

@@ -1,4 +1,4 @@
-"""Results for people and for programs."""
+"""Output of results as text and JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def print_json(result: Any) -> None:
-    """Print strict JSON: what is not defined is null."""
+    """Print strict JSON; undefined values are null."""
     print(json.dumps(_without_nan(result), indent=2, allow_nan=False, default=str))
 
 
 def print_record(result: dict[str, Any]) -> None:
-    """Print one line a field; what is not there is left out."""
+    """Print one field per line; fields without a value are left out."""
     width = max(len(name) for name, value in result.items() if value is not None)
     for name, value in result.items():
         if value is not None:
@@ -23,7 +23,7 @@ def print_record(result: dict[str, Any]) -> None:
 
 
 def print_table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print columns, the first to the left and the others to the right."""
+    """Print aligned columns, the first to the left and the others to the right."""
     lines = [tuple(heading), *(tuple(show(each) for each in row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
@@ -34,7 +34,7 @@ def print_table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def show(value: Any) -> str:
-    """Text of a value in a table."""
+    """Format a value for a table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""What ``kr_rank_learn`` and ``kr_rank_classify`` do."""
+"""Implementation of ``kr_rank_learn`` and ``kr_rank_classify``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kernelrank.persistence._svmlight_kernels import make_svmlight_kernel
 
 
 def learn(args: argparse.Namespace) -> int:
-    """Train, and write a model as SVM^rank does."""
-    say = _speaker(args.v)
+    """Train a model and write it in the format of SVM^rank."""
+    say = _printer(args.v)
     for flag, value in (("-c", args.c), ("-e", args.e)):
         if not 0 < value < math.inf:
             raise ValueError(f"{flag} must be positive, got {value:g}.")
@@ -39,7 +39,7 @@ def learn(args: argparse.Namespace) -> int:
     pairs = UtilityPairs(rows.y, qid=rows.qid).pairs_per_query
     n_queries, n_pairs, n_comparable = len(pairs), int(pairs.sum()), int((pairs > 0).sum())
     say(f"Training set properties: {data.X.shape[1]} features, {n_queries} rankings, {data.n_rows} examples")
-    # What SVM^rank calls the loss of a ranking is the number of its swapped pairs, or their share.
+    # SVM^rank defines the loss of a ranking as the number of its swapped pairs, or their share.
     largest_loss = (n_pairs if args.l == 1 else n_comparable) / n_queries
     if args.l == 1:
         say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={args.e * largest_loss:f}")
@@ -60,17 +60,17 @@ def learn(args: argparse.Namespace) -> int:
     say(f"Number of iterations: {model.n_iter_}")
     say(f"Norm of weight vector: |w|={norm:.5f}")
     say(f"Value of slack variable (global): xi={(model.objective_ * unit - norm**2 / 2) / args.c:.5f}")
-    _say_swapped(say, *_swapped(rows, model.predict(rows.X)))
+    _print_swapped(say, *_swapped(rows, model.predict(rows.X)))
     say(f"Runtime in cpu-seconds: {time.process_time() - began:.2f}")
     save_svmlight_model(model, args.model)
     return 0
 
 
 def classify(args: argparse.Namespace) -> int:
-    """Write scores, and say how many pairs they swap."""
-    say = _speaker(args.v)
+    """Write scores and report the number of swapped pairs."""
+    say = _printer(args.v)
     check_target(args.predictions)
-    with open(args.model, "rb"):  # if it is missing, that is said before the data are read
+    with open(args.model, "rb"):  # fail before reading the data if it is missing
         pass
     rows = load_svmlight(args.test, zero_based=False)
     model = read_model(args.model, rows.X.shape[1])
@@ -87,13 +87,13 @@ def classify(args: argparse.Namespace) -> int:
     )
     say("NOTE: The loss reported above is the fraction of swapped pairs averaged over all rankings.")
     say("      The zero/one-error is the fraction of rankings that are not perfectly correct.")
-    _say_swapped(say, swapped, shares)
+    _print_swapped(say, swapped, shares)
     write_scores(args.predictions, scores)
     return 0
 
 
 def _norm(model: RankSVM) -> float:
-    """Norm of the weights, or of the function in the space of a kernel."""
+    """Return the norm of the weights, or of the function in the space of a kernel."""
     if hasattr(model, "coef_"):
         return float(np.linalg.norm(model.coef_))
     squared = float(model.dual_coef_ @ model.predict(model.basis_))
@@ -101,23 +101,23 @@ def _norm(model: RankSVM) -> float:
 
 
 def _widen(model: Any, n_features: int) -> None:
-    """Let a model compare rows with more features than it has seen: they count in a distance, as they do there."""
+    """Pad a kernel model to the features of the data, as SVM^rank does: new features count in a distance."""
     if sp.issparse(getattr(model, "basis_", None)) and n_features > model.n_features_in_:
         model.basis_, model.n_features_in_ = fit_columns(model.basis_, n_features), n_features
 
 
 def _swapped(rows: SvmlightData, scores: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
-    """Count the swapped pairs, and give their share in each query; none in a query without pairs."""
+    """Return the number of swapped pairs, and their share in each query, 0 in a query without pairs."""
     pairs = UtilityPairs(rows.y, qid=rows.qid)
-    in_order = pairs.count_totals(-scores, margin=0.0)  # strictly; a tie is swapped
+    in_order = pairs.count_totals(-scores, margin=0.0)  # strictly; a tie counts as swapped
     swapped = pairs.pairs_per_query - in_order
     return int(swapped.sum()), swapped / np.maximum(pairs.pairs_per_query, 1)
 
 
-def _say_swapped(say: Callable[[str], None], swapped: int, shares: NDArray[np.float64]) -> None:
+def _print_swapped(say: Callable[[str], None], swapped: int, shares: NDArray[np.float64]) -> None:
     say(f"Total Num Swappedpairs  : {swapped:6d}")
     say(f"Avg Swappedpairs Percent: {100 * shares.mean():6.2f}")
 
 
-def _speaker(verbosity: int) -> Callable[[str], None]:
+def _printer(verbosity: int) -> Callable[[str], None]:
     return print if verbosity > 0 else lambda _: None

@@ -1,4 +1,4 @@
-"""What a user fits: fit = validate, compose a loss with a solver, store."""
+"""Estimators: ``fit`` validates, composes a loss with a solver, and stores the solution."""
 
 from kernelrank.estimators._greedy import GreedyRankRLS, GreedyRLS
 from kernelrank.estimators._ordinal_svm import OrdinalSVM

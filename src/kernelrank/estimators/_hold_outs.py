@@ -19,7 +19,7 @@ class HoldsOut(LeastSquaresEstimator):
 
     @property
     def shortcuts(self) -> frozenset[str]:
-        """What can be held out in closed form: "pairs" of rows, any "folds"; of several "outputs" at once."""
+        """Held-out predictions in closed form: of "pairs" of rows, of any "folds"; of several "outputs" at once."""
         return self._fitted_model().hold_out.shortcuts
 
     def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:

@@ -79,7 +79,7 @@ class LeastSquaresEstimator(Predictor):
         """The alpha of the fit."""
 
     def _has_level(self) -> bool:
-        """Tell whether scores of one ranking are comparable with its targets."""
+        """Return whether scores of one ranking are comparable with its targets."""
         return True
 
     def _validate(
@@ -218,14 +218,14 @@ class LeastSquaresEstimator(Predictor):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the training data behind: a model that is sent somewhere must not take them along."""
+        """Return the state without the training data, which a model must not take along."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_training"}
 
 
 @contextmanager
 def solvable() -> Iterator[None]:
-    """Turn errors of linear algebra into one that tells what to do."""
+    """Convert errors of linear algebra into a ValueError with a remedy."""
     try:
         yield
     except np.linalg.LinAlgError as error:

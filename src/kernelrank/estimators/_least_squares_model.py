@@ -212,7 +212,7 @@ def _explicit_features(
 
 
 def _fits(X: Any) -> bool:
-    """Tell whether a sparse X can be made dense; others are dense."""
+    """Return whether a sparse X can be made dense; others are dense."""
     available = available_memory() if sp.issparse(X) else None
     return available is None or bytes_of_matrices(*X.shape) <= available
 

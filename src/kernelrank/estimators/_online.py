@@ -130,7 +130,7 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         return moments.change_queries(part.rows, self._loss_function()(part.y, codes, part.weights), sign)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give copies their own ids of queries, which are changed in place."""
+        """Return the state with a copy of the ids of queries, which are changed in place."""
         state: dict[str, Any] = super().__getstate__()
         if state.get("_ids") is not None:
             state["_ids"] = dict(state["_ids"])
@@ -163,7 +163,7 @@ class OnlineLeastSquares(LeastSquaresEstimator):
         return MomentsOfRows(total * gram, total * right, total, largest, float(weights.sum()), mean), None
 
     def _choices(self) -> dict[str, Any]:
-        """Parameters that say what sums are taken of."""
+        """Return the parameters that define the sums."""
         names = ("ties", "cost", "query_weighting")
         return {name: value for name, value in self.get_params(deep=False).items() if name in names}
 

@@ -318,7 +318,7 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
         loss_of = partial(squares_of_edges, cost=self.cost, query_weighting=self.query_weighting)
 
         def part(rows: Any) -> PairwiseSquares:
-            """Of the pairs with both rows among these."""
+            """Return the loss of the pairs with both rows among these."""
             numbers = np.full(m, -1)
             numbers[rows] = np.arange(m) if isinstance(rows, slice) else np.arange(len(rows))
             kept = (numbers[edges] >= 0).all(axis=1)

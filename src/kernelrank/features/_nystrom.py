@@ -1,4 +1,4 @@
-"""The span of a few rows in the space of a kernel, as features; and what is lost of it with some of these rows."""
+"""Features spanned by basis rows in the space of a kernel, and the directions lost with held-out basis rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = NDArray[np.intp]
 Matrix = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
-_MARGIN = 100  # times rounding: what a row must have of its own
+_MARGIN = 100  # times machine precision: the least residual norm of an independent row
 
 
 def draw_order(m: int, n_basis: Any, random_state: Any) -> Rows:
@@ -30,28 +30,28 @@ def draw_order(m: int, n_basis: Any, random_state: Any) -> Rows:
 
 
 def whitening(kernel: Kernel, basis: Any, columns: Any = None) -> tuple[Rows, Array]:
-    """Find rows that all others depend on, up to rounding, and T with ``T' K T = I`` for their kernel matrix K.
+    """Find independent rows and T with ``T' K T = I`` for their kernel matrix K.
 
-    ``k(x, basis) T`` are then features whose inner products are those of the projections onto the span of the basis:
-    a linear model w of them is the function with the coefficients T w, and ``||w||`` is its norm. The matrix of
-    the rows that are kept is regular: a row that is taken out of the basis takes one direction with it.
+    ``k(x, basis) T`` are features whose inner products are those of the projections onto the span of the basis. A
+    linear model w of these features is the function with the coefficients T w, and ``||w||`` is its norm. The kernel
+    matrix of the kept rows is regular: removing one basis row removes one direction.
 
-    A row depends on others if what it has of its own is rounding compared with its own norm, however large the norms of
-    other rows are: with N the diagonal matrix of norms, ``K = N C N`` and ``C = R' R``, T is ``N^-1 R^-1``.
+    A row is dependent if its residual is rounding error relative to its own norm, whatever the norms of other rows:
+    with N the diagonal matrix of norms, ``K = N C N`` and ``C = R' R``, T is ``N^-1 R^-1``.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused below
+    with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite raise an error below
         K = kernel(basis, columns)
     matrix = np.asarray(to_host(K))
     check_kernel_matrix(matrix)
     scaled, norms = unit_diagonal(matrix)
     kept, inverse = _independent(scaled)
-    if len(kept) == 0:  # of a kernel that is zero, one row stays, without a feature
+    if len(kept) == 0:  # for a kernel that is zero, one row without a feature is kept
         return np.zeros(1, np.intp), like(np.zeros((1, 0)), K)
     return kept, like(inverse / norms[kept, None], K)
 
 
 def whitening_of_rows(basis: Array) -> tuple[Rows, Array, Array]:
-    """Find the same for the linear kernel, from the basis rows B themselves; with ``B' T`` between, orthonormal."""
+    """Find the same for the linear kernel, from the basis rows B; the orthonormal ``B' T`` is returned as well."""
     rows = np.asarray(to_host(basis))
     norms = np.sqrt(np.vecdot(rows, rows))
     norms[norms == 0] = 1.0
@@ -71,7 +71,7 @@ def whitening_of_rows(basis: Array) -> tuple[Rows, Array, Array]:
 
 
 def map_rows(kernel: Kernel, X: Any, basis: Any, T: Array) -> Array:
-    """Compute ``k(X, basis) T``, without all of ``k(X, basis)`` in memory."""
+    """Compute ``k(X, basis) T`` in blocks, without storing ``k(X, basis)``."""
     xp = array_namespace(T)
     features = xp.empty((X.shape[0], T.shape[1]), dtype=xp.float64, device=device(T))
     for rows, block in kernel.blocks(X, basis):
@@ -80,22 +80,22 @@ def map_rows(kernel: Kernel, X: Any, basis: Any, T: Array) -> Array:
 
 
 def lost_directions(T: Matrix, gone: NDArray[np.bool_]) -> Matrix:
-    """Find an orthonormal basis of what only the basis rows that are gone can tell; shape (n_basis, n_gone).
+    """Return an orthonormal basis of the directions lost with the removed basis rows; shape (n_basis, n_removed).
 
-    The features of the basis are ``K T``, and ``(K T) T' = I``: those of the rows that stay are orthogonal to the rows
-    of T that are gone.
+    The features of the basis are ``K T``, and ``(K T) T' = I``: the features of the remaining rows are orthogonal to
+    the rows of T of the removed ones.
     """
     found: Matrix = np.linalg.qr(T[gone].T)[0]
     return found
 
 
 def lost_alone(T: Matrix) -> Matrix:
-    """Find the direction that is lost with each basis row alone; shape (n_basis, n_basis)."""
+    """Return the direction lost with each single basis row; shape (n_basis, n_basis)."""
     return np.asarray(T.T / np.linalg.norm(T, axis=1)) if T.shape[1] else T.T
 
 
 def _independent(scaled: Matrix) -> tuple[Rows, Matrix]:
-    """Find rows that leave no other row anything of its own, and ``R^-1`` of their matrix; the diagonal is 1."""
+    """Find a maximal set of independent rows, and ``R^-1`` of their matrix; the diagonal is 1."""
     tolerance = _MARGIN * len(scaled) * _EPS
     order, R = pivoted_cholesky(scaled, tolerance)
     rank = len(R)

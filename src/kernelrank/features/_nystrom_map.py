@@ -1,4 +1,4 @@
-"""The Nystrom map: features that stand for a kernel, and what is left of them without some basis rows."""
+"""Nystrom map: features that approximate a kernel, with an update for held-out basis rows."""
 
 from __future__ import annotations
 
@@ -23,53 +23,54 @@ from kernelrank.kernels._choice import HasKernel
 
 Rows = NDArray[np.intp]
 
-_IN_CACHE = 1 << 18  # elements of some rows, that they are read once
+_IN_CACHE = 1 << 18  # elements per block of rows, which stays in the cache
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel):  # type: ignore[misc]
-    r"""Features whose inner products are those of a kernel, as far as some basis rows can tell.
+    r"""Nystrom features, whose inner products approximate a kernel by means of basis rows.
 
-    Rows are mapped to :math:`k(x, R) K_{RR}^{-1/2}`, with R the basis: a linear model of these features is a
-    combination of the kernels of the basis, and the squared norm of its weights is that of this function. So any linear
-    method becomes a kernel method, of a reduced set [1]_. With all rows as basis nothing is lost.
+    Rows are mapped to :math:`k(x, R) K_{RR}^{-1/2}`, with R the basis. A linear model of these features is a
+    combination of the kernel functions of the basis rows, and the squared norm of its weights is the squared norm of
+    this function. Any linear method thus becomes a kernel method with a reduced set [1]_. With all rows as basis, the
+    features are exact.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         As in :class:`kernelrank.RankRLS`.
     n_basis : int, default=100
-        Number of basis rows, at most: all rows if there are fewer, and rows that depend on others, up to rounding, are
-        left out.
+        Maximum number of basis rows. All rows are used if there are fewer; rows that depend linearly on others, up to
+        rounding, are left out.
     selection : {"uniform", "per-query"} or array-like of int, default="uniform"
-        Which rows: drawn from all; drawn so that every query has as many as the others, if it has the rows; or these,
-        whatever `n_basis` is.
+        Choice of basis rows: drawn from all rows; drawn with equal numbers per query, as far as a query has enough
+        rows; or the given row indices, regardless of `n_basis`.
     random_state : int, RandomState instance or None, default=0
-        For the draw.
+        Random number generator of the selection.
 
     Attributes
     ----------
     basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
-        Not there if the kernel is "precomputed", and X a matrix of kernels with all rows of the fit.
+        Basis rows; absent if the kernel is "precomputed", where X is a kernel matrix against all training rows.
     basis_indices_ : ndarray of shape (n_basis,)
-        Which rows of X these are.
+        Indices of the basis rows in X.
     kernel_ : Kernel
-        With parameters that depended on the data resolved.
+        The kernel with the values of data-dependent parameters.
     whitening_ : ndarray of shape (n_basis, n_components_)
-        Times the kernel with the basis, it gives the features.
+        Matrix that maps the kernel against the basis to the features.
     n_components_ : int
-        Number of features: that of the basis rows.
+        Number of features, equal to the number of basis rows.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
     Notes
     -----
-    Time O(m n_basis^2) and memory for m n_basis numbers, a few megabytes apart. Rows that depend on others, so that the
-    matrix of the kernel has no inverse, are no basis rows: Cholesky's method with pivots finds them. With
-    ``array_api_dispatch`` of scikit-learn, dense arrays of other libraries are mapped on their device, in float64.
+    The running time is O(m n_basis^2), and memory is m n_basis numbers plus a few megabytes. Linearly dependent rows,
+    for which the kernel matrix would be singular, are excluded from the basis by a pivoted Cholesky decomposition.
+    With scikit-learn's ``array_api_dispatch``, dense arrays of other libraries are mapped on their device, in float64.
 
-    **Cross-validation.** The map depends on its basis: if rows that are held out are in it, an estimate of the
-    performance is too good, or too bad, by a large factor even [1]_. Either the map is fitted in every fold, as a
-    pipeline does; or the basis rows of the fold are taken out, see :meth:`without`, for a fraction of that.
+    **Cross-validation.** The map depends on its basis. If held-out rows are basis rows, an estimate of the performance
+    can be severely biased, upwards or downwards [1]_. Either fit the map in every fold, as a pipeline does, or remove
+    the basis rows of the fold with :meth:`without`, at a fraction of the cost.
 
     References
     ----------
@@ -82,7 +83,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
     >>> from kernelrank import NystromMap, RankSVM
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 2))
-    >>> y = np.hypot(*X.T)  # far from the centre is better: no linear function of X
+    >>> y = np.hypot(*X.T)  # the distance from the centre, not a linear function of X
     >>> features = NystromMap("gaussian", n_basis=50).fit(X)
     >>> RankSVM().fit(features.transform(X), y).score(features.transform(X), y) > 0.95
     True
@@ -105,16 +106,16 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
 
     def fit(self, X: Any, y: Any = None, *, qid: ArrayLike | None = None) -> Self:
-        """Choose the basis.
+        """Select the basis rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            A data-frame column named "qid" is taken as the query of each row.
+            A data-frame column named "qid" is used as the query of each row.
         y : None
-            Not used.
+            Ignored.
         qid : array-like of shape (n_samples,), optional
-            Query of each row; for ``selection="per-query"``.
+            Query of each row, required for ``selection="per-query"``.
 
         Returns
         -------
@@ -132,7 +133,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         require_memory(32 * n**2, f"The kernel matrix of {n} basis rows, with its factors,", "Use a smaller n_basis.")
         if isinstance(fitted.kernel_, Precomputed):
             if X.shape[0] != X.shape[1]:
-                raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
+                raise ValueError(f"A kernel matrix must be square in fit, got X of shape {X.shape}.")
             kept, fitted.whitening_ = whitening(fitted.kernel_, candidates, selected)
         else:
             kept, fitted.whitening_ = whitening(fitted.kernel_, candidates)
@@ -159,7 +160,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         X = check_features(self, X, reset=False, any_namespace=True)
         m = X.shape[0]
         require_place(self, X, self.whitening_, ["transform"])
-        if not is_foreign(X):  # of the memory of its device, its library knows
+        if not is_foreign(X):  # the library reports memory of its device
             require_memory(
                 8.0 * m * self.n_components_, f"{self.n_components_} features of {m} rows", "Use a smaller n_basis."
             )
@@ -168,7 +169,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         return self.restrict(features) if self._removed.shape[1] else features
 
     def coefficients(self, w: ArrayLike) -> Array:
-        """Turn weights of the features into those of the basis rows' kernels.
+        """Convert weights of the features into coefficients of the basis rows.
 
         Parameters
         ----------
@@ -182,25 +183,27 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         check_is_fitted(self)
         weights = as_double(w)
         if weights.shape[:1] != (self.n_components_,):
-            raise ValueError(f"The map has {self.n_components_} features, got weights of shape {weights.shape}.")
+            raise ValueError(
+                f"w must have a length of {self.n_components_} along the first axis, got shape {weights.shape}."
+            )
         return self.whitening_ @ (weights - self._removed @ (self._removed.T @ weights))
 
     def without(self, held_out: ArrayLike) -> Self:
-        """Return the map without the basis rows among some rows of X.
+        """Return the map without the basis rows among some held-out rows.
 
-        What remains is the map of the other basis rows, in other coordinates: inner products of features are those of a
-        map whose basis are these. It costs O(n_basis h^2) for h basis rows that go, and :meth:`restrict` takes
-        the features that are there to the new ones in O(m n_basis h); mapping again would take O(m n_basis^2).
+        The result is the map of the remaining basis rows in other coordinates: inner products of features are those of
+        a map fitted with the remaining rows. It takes O(n_basis h^2) for h removed basis rows, and :meth:`restrict`
+        converts existing features in O(m n_basis h); mapping the rows again would take O(m n_basis^2).
 
         Parameters
         ----------
         held_out : array-like of int or bool
-            Rows of X, by number or as a mask.
+            Indices of held-out rows of X, or a mask.
 
         Returns
         -------
         NystromMap
-            Of the same parameters; ``basis_`` still has all rows, but those held out have no influence.
+            Map with the same parameters; ``basis_`` still has all rows, but held-out rows have no effect.
 
         Examples
         --------
@@ -209,7 +212,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         >>> X = np.random.default_rng(0).normal(size=(100, 3))
         >>> nystrom = NystromMap(n_basis=20).fit(X)
         >>> features, fold = nystrom.transform(X), np.arange(30)
-        >>> honest = nystrom.without(fold).restrict(features)  # as if rows of the fold had never been seen
+        >>> honest = nystrom.without(fold).restrict(features)  # independent of the rows of the fold
         >>> kept = np.setdiff1d(nystrom.basis_indices_, fold)
         >>> again = NystromMap(nystrom.kernel_, selection=kept).fit(X).transform(X)
         >>> bool(np.allclose(honest @ honest.T, again @ again.T))
@@ -224,12 +227,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         return other
 
     def restrict(self, features: Array) -> Array:
-        """Take features of the whole map to those without the basis rows that were taken out.
+        """Convert features of the whole map to those without the removed basis rows.
 
         Parameters
         ----------
         features : ndarray of shape (n_samples, n_components_) or (n_components_,)
-            Of the map before :meth:`without`; or weights of them.
+            Features of the map before :meth:`without`, or weights of them.
 
         Returns
         -------
@@ -238,7 +241,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         check_is_fitted(self)
         features = as_double(features)
         if features.shape[-1:] != (self.n_components_,):
-            raise ValueError(f"The map has {self.n_components_} features, got an array of shape {features.shape}.")
+            raise ValueError(
+                f"features must have a length of {self.n_components_} along the last axis, got shape {features.shape}."
+            )
         if features.ndim == 1:
             return features - self._removed @ (self._removed.T @ features)
         found = array_namespace(features).empty_like(features)
@@ -251,15 +256,15 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         if not isinstance(self.selection, str):
             rows = as_array(self.selection, "selection")
             if rows.ndim != 1 or len(rows) == 0 or rows.dtype.kind not in "iu" or len(np.unique(rows)) != len(rows):
-                raise ValueError('selection must be "uniform", "per-query" or numbers of rows, each of them once.')
+                raise ValueError('selection must be "uniform", "per-query" or distinct row indices.')
             if not (rows.min() >= 0 and rows.max() < m):
-                raise ValueError(f"selection must lie between 0 and {m - 1}.")
+                raise ValueError(f"selection must hold row indices from 0 to {m - 1}.")
             return rows.astype(np.intp)
         order = draw_order(m, self.n_basis, self.random_state)
         if self.selection == "per-query":
             if queries is None:
-                raise ValueError('selection="per-query" needs qid.')
-            # The first of every query, then the second, and so on.
+                raise ValueError('selection="per-query" requires qid.')
+            # The first drawn row of each query, then the second, and so on.
             by_query = order[np.argsort(queries[order], kind="stable")]
             sizes = np.bincount(queries)
             turn = np.arange(m) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -267,7 +272,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
             position[order] = np.arange(m)
             order = by_query[np.lexsort((position[by_query], turn))]
         elif self.selection != "uniform":
-            raise ValueError(f'selection must be "uniform", "per-query" or numbers of rows, got {self.selection!r}.')
+            raise ValueError(f'selection must be "uniform", "per-query" or row indices, got {self.selection!r}.')
         return np.sort(order[: self.n_basis])
 
     @property

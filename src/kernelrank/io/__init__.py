@@ -1,4 +1,4 @@
-"""Data files: svmlight with query ids and comments, as LETOR uses it, and tables with named columns."""
+"""Data files: svmlight text with query ids and comments, as used by LETOR, and tables with named columns."""
 
 from kernelrank.io._dump import dump_svmlight
 from kernelrank.io._load import SvmlightData, load_svmlight

@@ -1,4 +1,4 @@
-"""Writing svmlight files."""
+"""Writer of svmlight files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernelrank._rules import FLAG, show
 from kernelrank._validation import as_numbers, check_matrix, refuse_mask
 from kernelrank.io._files import PathOrFile, is_path, naming_errors, replace_file
 
-_BLOCK_ELEMENTS = 1 << 18  # written at once
+_BLOCK_ELEMENTS = 1 << 18  # elements per write
 
 
 def dump_svmlight(
@@ -37,17 +37,17 @@ def dump_svmlight(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Zeros are not written, whether they are stored or not.
+        Zeros are not written, even if they are stored explicitly.
     y : array-like of shape (n_samples,)
     target : str, path or binary file object
-        A name that ends with ``.gz``, ``.xz`` or ``.bz2`` is compressed; ``"-"`` is standard output.
-        A path is written aside and renamed: after a failure the old file is still there.
+        A file whose name ends with ``.gz``, ``.xz`` or ``.bz2`` is compressed; ``"-"`` is standard output. A path is
+        written to a temporary file that replaces it when complete: after a failure the old file is unchanged.
     qid : array-like of shape (n_samples,), optional
         Query of each row: integers, or text without white space and ``#``.
     comments : array-like of shape (n_samples,), optional
-        Text for each row, on one line. Empty ones are not written.
+        Text of each row, without newlines. Empty comments are not written.
     zero_based : bool, default=False
-        Whether indices start at 0; at 1 by default, as most programs expect.
+        Whether indices start at 0. By default they start at 1, as most programs expect.
 
     See Also
     --------
@@ -55,12 +55,12 @@ def dump_svmlight(
 
     Notes
     -----
-    Numbers are written in the fewest digits that read back as the same float64, or float32 if X has
+    Numbers are written with the fewest digits that round to the same float64, or float32 if X has
     that type. NaN and infinity are written as ``nan`` and ``inf``.
 
-    What :func:`load_svmlight` reads again differs in these respects only: zeros are not stored,
-    columns after the last that is not zero are only there with ``n_features``, an id ``"7"`` is the number 7, and
-    comments have no white space around them.
+    The data read back by :func:`load_svmlight` differ in these respects only: zeros are not stored, columns after the
+    last nonzero one are missing unless ``n_features`` is set, an id ``"7"`` becomes the number 7, and comments have no
+    leading or trailing white space.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def dump_svmlight(
     """
     FLAG("zero_based", zero_based)
     if isinstance(X, str | os.PathLike) or hasattr(X, "write"):
-        raise TypeError(f"X must be a matrix, got {X!r}: the order is dump_svmlight(X, y, target).")
+        raise TypeError(f"X must be a matrix, got {X!r}; the arguments are dump_svmlight(X, y, target).")
     X = _check_matrix(X)
     m = X.shape[0]
     targets = _check_targets(y, m)
@@ -123,17 +123,17 @@ def _check_queries(qid: ArrayLike, m: int) -> list[str]:
             raise ValueError(f"qid must hold integers or text, got {each!r}.")
     texts = [str(each) for each in ids]
     if len({type(each) for each in ids}) > 1 and len(set(texts)) < len(set(ids)):
-        raise ValueError("qid has a number and a text that are written alike, such as 1 and '1'.")
-    _refuse(r"^$|[ \t\r\n\v\f#]", texts, "qid must not be empty or contain white space or '#'")
+        raise ValueError("qid contains a number and a string with the same text, such as 1 and '1'.")
+    _reject_pattern(r"^$|[ \t\r\n\v\f#]", texts, "qid must not be empty or contain white space or '#'")
     return texts
 
 
 def _check_comments(comments: ArrayLike, m: int) -> list[str]:
     column = _column(comments, "comments", m)
     if not all(isinstance(each, str) for each in column):
-        raise ValueError("comments must hold text; use an empty one for a row without.")
+        raise ValueError("comments must hold text; use an empty string for a row without a comment.")
     texts = [str(each) for each in column]
-    _refuse(r"\n", texts, "comments must not contain a newline")
+    _reject_pattern(r"\n", texts, "comments must not contain a newline")
     return texts
 
 
@@ -141,14 +141,14 @@ def _column(values: ArrayLike, name: str, m: int) -> list[Any]:
     refuse_mask(values, name)
     if isinstance(values, Set | Mapping) or not isinstance(values, Iterable):
         raise ValueError(f"{name} must have one element for each of the {m} rows of X, got {show(values)}.")
-    # A list does not become an array, which would cut zero bytes off the ends of texts.
+    # A list is not converted to an array, which would strip trailing zero bytes from strings.
     column = np.asarray(values).tolist() if hasattr(values, "__array__") else list(values)
     if len(column) != m:
         raise ValueError(f"{name} must have one element for each of the {m} rows of X, got {len(column)}.")
     return column
 
 
-def _refuse(pattern: str, texts: list[str], problem: str) -> None:
+def _reject_pattern(pattern: str, texts: list[str], problem: str) -> None:
     search = re.compile(pattern).search
     for row, text in enumerate(texts):
         if search(text):
@@ -164,7 +164,7 @@ def _encode(texts: Iterable[str], name: str) -> Iterator[bytes]:
 
 
 def _row_blocks(X: Any) -> Iterator[slice]:
-    """Consecutive rows of about as many elements."""
+    """Yield slices of consecutive rows with about the same number of elements."""
     m, n = X.shape
     mean = max(X.nnz if sp.issparse(X) else n * m, m, 1) / max(m, 1)
     size = max(1, int(_BLOCK_ELEMENTS / mean))
@@ -173,7 +173,7 @@ def _row_blocks(X: Any) -> Iterator[slice]:
 
 
 def _as_csr(rows: Any) -> Any:
-    """Return rows as a CSR matrix with sorted indices, none of them twice; never changes what it is given."""
+    """Return rows as a CSR matrix with sorted indices and without duplicates; the argument is not changed."""
     block = rows if sp.issparse(rows) else sp.csr_matrix(rows)
     if not block.has_canonical_format:
         block = block.copy()
@@ -194,6 +194,6 @@ def _open_for_writing(target: Any) -> Iterator[IO[bytes]]:
         yield target
     else:
         raise TypeError(
-            f'target must be a path, "-" or a binary file object, got {type(target).__name__}: the order is'
+            f'target must be a path, "-" or a binary file object, got {type(target).__name__}; the arguments are'
             " dump_svmlight(X, y, target)."
         )

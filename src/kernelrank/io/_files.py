@@ -1,4 +1,4 @@
-"""Opening files: compressed by their names, standard streams as "-", and never half written."""
+"""Files that are compressed by suffix, standard streams as "-", and atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from kernelrank.exceptions import DataFormatError
-from kernelrank.io._aside import HAS_LOCKS, is_aside, open_aside, remove_leftovers
+from kernelrank.io._temporary import HAS_LOCKS, is_temporary, open_temporary, remove_leftovers
 
 PathOrFile: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
 COMPRESSED = (".gz", ".xz", ".bz2")
 
-# bz2 and, for a file that is no gzip at all, gzip raise a plain OSError.
+# bz2, and gzip for a file that is not gzip at all, raise a plain OSError.
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
 def is_path(source: Any) -> bool:
-    """Tell paths from "-" and file objects."""
+    """Return whether a source is a path, and not "-" or a file object."""
     return isinstance(source, str | os.PathLike) and source != "-"
 
 
 def name_of(source: Any) -> str:
-    """Return what a source is called in messages."""
+    """Return the name of a source for messages."""
     if is_path(source):
         return str(os.fspath(source))
     if source == "-":
@@ -42,9 +42,9 @@ def name_of(source: Any) -> str:
 
 @contextmanager
 def open_for_reading(source: Any) -> Iterator[IO[bytes]]:
-    """Open a path, decompressed by its suffix, or pass on a binary file object or, for "-", standard input.
+    """Open a path, decompressed by its suffix, or yield a binary file object or, for "-", standard input.
 
-    Only what was opened here is closed. Damaged compressed data raises DataFormatError, whenever it is met.
+    Only files opened here are closed. Damaged compressed data raise DataFormatError, at any time while reading.
     """
     if not is_path(source):
         if source != "-" and not hasattr(source, "read"):
@@ -60,18 +60,18 @@ def open_for_reading(source: Any) -> Iterator[IO[bytes]]:
             yield handle
         except _DAMAGE as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # the disk, not the data
+                raise  # an error of the disk, not of the data
             raise DataFormatError(f"{path}: damaged or not {path.suffix} data: {error}") from error
 
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str], *, compress: bool = True) -> Iterator[IO[bytes]]:
-    """Open a new file to be written, compressed by the suffix of `path`, which it replaces in the end.
+    """Open a new file for writing, compressed by the suffix of `path`, which replaces `path` when it is complete.
 
-    It is written aside, in the same folder, and renamed once it is on the disk: after a failure the old file is still
-    there, untouched, and the new one is not. What processes that were killed have left aside is removed. Links are
-    followed. A file that is replaced passes its permissions on; those of a new one follow the umask. What is no regular
-    file, such as a pipe, is written directly. Errors of the system name `path`.
+    The data go to a temporary file in the same folder, which is renamed once it is on disk: after a failure the old
+    file is unchanged and the new one is removed. Temporary files left by killed processes are removed as well. Symbolic
+    links are followed. A replaced file keeps its permissions; those of a new file follow the umask. Anything but a
+    regular file, such as a pipe, is written directly. System errors name `path`.
     """
     suffix = Path(path).suffix.lower() if compress else ""
     old = _status(path)
@@ -82,32 +82,32 @@ def replace_file(path: str | os.PathLike[str], *, compress: bool = True) -> Iter
             return
         target = Path(os.path.realpath(path))
         remove_leftovers(target.parent)
-        aside, descriptor = open_aside(target.parent)
+        temporary, descriptor = open_temporary(target.parent)
         try:
             with open(descriptor, "wb") as raw:
                 if old is not None:
-                    os.chmod(aside, stat.S_IMODE(old.st_mode))
+                    os.chmod(temporary, stat.S_IMODE(old.st_mode))
                 with _compress(raw, suffix) as handle:
                     yield handle
                 raw.flush()
-                os.fsync(raw.fileno())  # or after a power failure the new name could be there without the content
-                if HAS_LOCKS:  # it is locked until it is closed
-                    os.replace(aside, target)
-            if not HAS_LOCKS:  # and not POSIX, where open files can be renamed
-                os.replace(aside, target)
+                os.fsync(raw.fileno())  # or, after a power failure, the new name could exist without the content
+                if HAS_LOCKS:  # the lock is held until the file is closed
+                    os.replace(temporary, target)
+            if not HAS_LOCKS:  # not POSIX: an open file cannot be renamed
+                os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
-                os.unlink(aside)
+                os.unlink(temporary)
             raise
 
 
 @contextmanager
 def naming_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Add the name of the file that a user has asked for to errors of the system, such as that of a full disk."""
+    """Add the name of the requested file to system errors, such as that of a full disk."""
     try:
         yield
     except OSError as error:
-        if error.errno is None or not (error.filename is None or is_aside(error.filename)):
+        if error.errno is None or not (error.filename is None or is_temporary(error.filename)):
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
@@ -126,7 +126,7 @@ def _decompress(raw: IO[bytes], suffix: str) -> AbstractContextManager[IO[bytes]
 
 def _compress(raw: IO[bytes], suffix: str) -> AbstractContextManager[IO[bytes]]:
     if suffix == ".gz":
-        # No name and no time inside: equal contents make equal files.
+        # Without a name and a time stamp, equal contents make equal files.
         return gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0)  # type: ignore[return-value]
     writers: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".bz2": bz2.open}
     return writers[suffix](raw, "wb") if suffix in writers else nullcontext(raw)

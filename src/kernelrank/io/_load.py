@@ -1,4 +1,4 @@
-"""Reading svmlight files."""
+"""Reader of svmlight files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kernelrank._threads import resolve_threads
 from kernelrank.exceptions import DataFormatError
 from kernelrank.io._files import PathOrFile, name_of, open_for_reading
 
-_BLOCK_BYTES = 1 << 21  # read at once for each thread: with what it is parsed to, it stays in the caches
+_BLOCK_BYTES = 1 << 21  # bytes per thread and block: a block and its parsed values fit into the cache
 _MOST_QUOTED = 40
 _READERS = {"float64": SvmlightReader64, "float32": SvmlightReader32}
 
 
 def _is_readable(dtype: Any) -> bool:
     try:
-        return dtype is not None and np.dtype(dtype).name in _READERS  # NumPy takes None for float64
+        return dtype is not None and np.dtype(dtype).name in _READERS  # NumPy interprets None as float64
     except TypeError:
         return False
 
@@ -31,9 +31,9 @@ _DTYPE = Rule("float64 or float32", _is_readable)
 
 
 class SvmlightData(NamedTuple):
-    """What an svmlight file holds: ``X``, ``y``, and ``qid`` and ``comments`` or None."""
+    """Contents of an svmlight file: ``X``, ``y``, and ``qid`` and ``comments``, which may be None."""
 
-    X: Any  # a CSR matrix, or an array
+    X: Any  # a CSR matrix or a dense array
     y: NDArray[np.float64]
     qid: NDArray[Any] | None
     comments: NDArray[np.object_] | None
@@ -55,39 +55,39 @@ def load_svmlight(
     Parameters
     ----------
     source : str, path or binary file object
-        A name that ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
+        A file whose name ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
     n_features : int, optional
-        Number of columns of ``X``, at least as many as the file needs; by default just as many.
-        Give it for files of the same data that are read one by one.
+        Number of columns of ``X``, at least the number that occurs in the file, which is the default. Set it to read
+        several files of the same data one by one.
     zero_based : bool or "auto", default="auto"
-        Whether the indices start at 0 or at 1. ``"auto"`` takes them to start at 0 if an index 0 occurs.
+        Whether the indices start at 0 or at 1. With ``"auto"`` they start at 0 if an index 0 occurs.
     dtype : {float64, float32}, default=float64
-        Of the values of ``X``.
+        Data type of ``X``.
     dense : bool, default=False
-        Whether ``X`` is a dense array instead of a sparse matrix. Features of LETOR files are dense, and transformers
-        that subtract means, as ``StandardScaler`` does, need a dense array.
+        Whether to return ``X`` as a dense array instead of a sparse matrix. Features of LETOR files are dense, and
+        transformers that subtract means, such as ``StandardScaler``, need a dense array.
     n_jobs : int, optional
-        Threads that parse, as in scikit-learn. The result does not depend on it.
+        Number of threads, as in scikit-learn. The result does not depend on it.
 
     Returns
     -------
     SvmlightData
         Named tuple with
 
-        - ``X``, a CSR matrix, rows sorted by index. Zeros that are written in the file are stored. With
-          ``dense=True`` an array of shape (n_samples, n_features) instead.
+        - ``X``, a CSR matrix with sorted indices. Zeros that are written in the file are stored. With
+          ``dense=True``, an array of shape (n_samples, n_features).
         - ``y``, a float64 array.
-        - ``qid``, None if no row has one. An int64 array if all are integers, without leading zeros or a plus
-          sign; otherwise an object array of the ids as text.
+        - ``qid``, None if no row has one. An int64 array if all ids are integers without leading zeros or a plus
+          sign; otherwise an object array of strings.
         - ``comments``, None if no row has one. Otherwise an object array of the texts after the first ``#`` of
-          each row, without white space around; empty for rows without.
+          each row, without leading and trailing white space; empty for rows without a comment.
 
     Raises
     ------
     DataFormatError
         If a line does not follow the format. The message starts with ``file:line:``.
     MemoryError
-        If a dense array would not fit into memory. The message says how much it takes.
+        If a dense array would not fit into memory. The message states the required memory.
 
     See Also
     --------
@@ -95,15 +95,15 @@ def load_svmlight(
 
     Notes
     -----
-    Spaces and tabs separate; lines end with LF or CRLF. Empty lines and lines with a comment only are skipped,
-    and so is a byte-order mark. Features may come in any order, but none twice in a row. All rows have
-    a ``qid`` or none has. Several targets, ``sid:`` and ``cost:`` are errors.
+    Fields are separated by spaces and tabs; lines end with LF or CRLF. Empty lines, lines with only a comment, and a
+    byte-order mark are skipped. Features may come in any order, but an index must not occur twice in a row. Either all
+    rows have a ``qid`` or none. Several targets, ``sid:`` and ``cost:`` raise an error.
 
-    Numbers are decimal, ``nan`` or ``inf``, and become the nearest float64 or float32: those too small for
-    it zero or the nearest subnormal, those too large an error. Comments and ids are decoded as UTF-8 with
-    ``surrogateescape``, so :func:`dump_svmlight` writes any bytes back as they were.
+    Numbers are decimal, ``nan`` or ``inf``, and are rounded to the nearest float64 or float32. Numbers below the
+    smallest subnormal become zero or that subnormal; numbers that would overflow raise an error. Comments and ids are
+    decoded as UTF-8 with ``surrogateescape``, so :func:`dump_svmlight` writes the original bytes.
 
-    Memory stays close to that of the result: numbers are appended to the arrays that are returned.
+    Peak memory is close to the size of the result: numbers are appended to the arrays that are returned.
 
     Examples
     --------
@@ -116,14 +116,14 @@ def load_svmlight(
     >>> y, qid, comments
     (array([2., 0.]), array([7, 7]), array(['first', ''], dtype=object))
 
-    Scikit-learn's ``StandardScaler`` takes a dense array, or leaves the means where they are:
+    Scikit-learn's ``StandardScaler`` needs a dense array, or ``with_mean=False``:
 
     >>> from sklearn.preprocessing import StandardScaler
     >>> rows = load_svmlight(BytesIO(b"2 1:0.5 2:1\n0 1:1.5 2:4\n"), dense=True)
     >>> StandardScaler().fit_transform(rows.X)
     array([[-1., -1.],
            [ 1.,  1.]])
-    >>> StandardScaler(with_mean=False).fit_transform(X).shape  # sparse, and stays so
+    >>> StandardScaler(with_mean=False).fit_transform(X).shape  # remains sparse
     (2, 3)
     """
     _DTYPE("dtype", dtype)
@@ -143,7 +143,7 @@ def load_svmlight(
     except FormatError as error:
         raise DataFormatError(f"{name_of(source)}:{_describe(*error.args)}") from None
     X = sp.csr_matrix(parts, shape=(len(y), n_columns), copy=False)
-    X.has_canonical_format = True  # spares a look at every index later
+    X.has_canonical_format = True  # so that SciPy does not check every index later
     if dense:
         what = f"{name_of(source)}: a dense array of shape {X.shape}"
         require_memory(float(X.dtype.itemsize) * len(y) * n_columns, what, "Use dense=False.")

@@ -1,4 +1,4 @@
-"""Tables with named columns: CSV and Parquet files."""
+"""Reader of tables with named columns: CSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WIDE = (nw.Int128, nw.UInt128)
 
 
 class Table(NamedTuple):
-    """Rows of a table, taken apart.
+    """Contents of a table, split into features, targets, queries and weights.
 
     ``X`` is a data frame of the features; ``y``, ``qid`` and ``weight`` are arrays, or None.
     """
@@ -52,31 +52,30 @@ def load_table(
     Parameters
     ----------
     source : path
-        ``.parquet``, or text with a line of names: ``.tsv`` with tabs, anything else with commas. A name that
-        ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
+        Path of a ``.parquet`` file, or of a text file with a header line: ``.tsv`` is separated by tabs, anything else
+        by commas. A file whose name ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
     target, qid, weight : str, optional
-        Columns of the utilities, of the queries and of the weights. A column named "qid" is
-        taken as the queries if nothing else is said. Query ids of text files are compared as they are written:
-        ``1``, ``01`` and ``1.0`` are three queries.
+        Names of the columns of utilities, queries and weights. By default, a column named "qid" holds the queries.
+        Query ids of text files are compared as text: ``1``, ``01`` and ``1.0`` are three queries.
     drop : iterable of str, optional
-        Columns to leave out.
+        Columns to ignore.
     features : iterable of str, optional
-        Columns to use as features, in this order: those of a model. By default all others.
+        Columns to use as features, in this order, such as those of a model. By default all remaining columns.
     format : {"auto", "csv", "parquet"}, default="auto"
-        What the file is, if its name does not tell.
+        Format of the file; "auto" infers it from the name.
 
     Returns
     -------
     Table
-        Named tuple ``(X, y, qid, weight)``. X is a data frame of polars, pandas or pyarrow, the
-        first of them that is installed. As with :func:`load_svmlight`, ``qid`` of a text file is an int64 array if all
-        ids are integers without leading zeros or a plus sign, and otherwise an object array of text. Ids of a
-        Parquet file keep their type.
+        Named tuple ``(X, y, qid, weight)``. X is a data frame of the first of polars, pandas and pyarrow that is
+        installed. As with :func:`load_svmlight`, ``qid`` of a text file is an int64 array if all ids are integers
+        without leading zeros or a plus sign, and otherwise an object array of strings. Ids of a Parquet file keep their
+        type.
 
     Raises
     ------
     ValueError
-        If a column is missing, a feature is not a number, a value is missing, or there are no rows.
+        If a column is missing, a feature is not numeric, a value is missing, or there are no rows.
 
     Examples
     --------
@@ -103,7 +102,9 @@ def load_table(
     for column in (*special, *drop, *(wanted or ())):
         if column not in frame.columns:
             hint = "; commas separate columns, or tabs in .tsv" if len(frame.columns) == 1 else ""
-            raise ValueError(f'{name}: there is no column "{column}"; there are {", ".join(frame.columns)}{hint}.')
+            raise ValueError(
+                f'{name}: there is no column "{column}"; the columns are {", ".join(frame.columns)}{hint}.'
+            )
     if len(frame) == 0:
         raise ValueError(f"{name}: there are no rows.")
     ids = None if qid is None else _ids(frame[qid], name, is_text)
@@ -121,7 +122,7 @@ def load_table(
             return None
         _check_numbers(frame[column], name, "encode it")
         values = _to_numpy(frame[column])
-        if frame[column].dtype in _WIDE:  # all beyond 2**53 are refused, so those beyond int64 may be cut
+        if frame[column].dtype in _WIDE:  # check_vector rejects integers beyond 2**53 anyway
             values = np.clip(values, -(2**63), 2**63 - 1).astype(np.int64)
         return check_vector(values, f'{name}: column "{column}"')
 
@@ -129,7 +130,7 @@ def load_table(
 
 
 def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tuple[nw.DataFrame[Any], bool]:
-    """Return a table and whether it is text; its column `texts`, if there is one, is then left as it is written."""
+    """Return a table and whether it is a text file; the column `texts` of a text file is kept as text."""
     name = name_of(source)
     suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
     while suffixes and suffixes[-1] in COMPRESSED:
@@ -141,16 +142,17 @@ def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tup
     backend = next((each for each in _BACKENDS if find_spec(each)), None)
     if backend is None:
         raise ModuleNotFoundError(
-            f'Reading {name} takes one of {", ".join(_BACKENDS)}: pip install "kernelrank[tables]" brings the first.'
+            f"Reading {name} requires one of {', '.join(_BACKENDS)}; install the first with"
+            ' pip install "kernelrank[tables]".'
         )
     try:
         frame = _READERS[backend](content, is_parquet, separator, texts)
         return nw.from_native(frame, eager_only=True), not is_parquet
     except (MemoryError, KeyboardInterrupt):
         raise
-    except Exception as error:  # each library has its own, and some explain at length
+    except Exception as error:  # each library has its own exceptions, some with long messages
         reason = str(error).strip().partition("\n")[0]
-        raise ValueError(f"{name}: this cannot be read as a table: {reason}") from error
+        raise ValueError(f"{name}: cannot be read as a table: {reason}") from error
 
 
 def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: str | None) -> Any:
@@ -158,7 +160,7 @@ def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: str
 
     if is_parquet:
         return pl.read_parquet(content)
-    # Rows far down decide about the type of a column, too.
+    # Any row may determine the type of a column, not only the first ones.
     types = None if texts is None else {texts: pl.String}
     return pl.read_csv(content, separator=separator, infer_schema_length=None, schema_overrides=types)
 
@@ -168,7 +170,7 @@ def _read_with_pandas(content: Any, is_parquet: bool, separator: str, texts: str
 
     if is_parquet:
         return pd.read_parquet(content)
-    # pandas turns "NA" into a missing value whatever the type of the column, but not "=NA".
+    # pandas converts "NA" to a missing value whatever the type of the column, but not "=NA".
     frame = pd.read_csv(content, sep=separator, converters=None if texts is None else {texts: lambda text: f"={text}"})
     return frame.assign(**{texts: frame[texts].str[1:]}) if texts is not None and texts in frame.columns else frame
 
@@ -190,7 +192,7 @@ _READERS: dict[str, Callable[[Any, bool, str, str | None], Any]] = {
 
 
 def _ids(series: nw.Series[Any], name: str, is_text: bool) -> NDArray[Any]:
-    """Return query ids, which must be there; of text files as `load_svmlight` does."""
+    """Return query ids, none of which may be missing; those of text files as in `load_svmlight`."""
     _check_present(series, name)
     if not is_text:
         return _to_numpy(series)
@@ -206,15 +208,15 @@ def _ids(series: nw.Series[Any], name: str, is_text: bool) -> NDArray[Any]:
 
 
 def _as_numbers(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Parse a column that was left as text; as it is, if that fails."""
+    """Parse a column that was read as text; return it unchanged if that fails."""
     try:
         return series.cast(nw.Float64)
-    except Exception:  # each library has its own
+    except Exception:  # each library has its own exceptions
         return series
 
 
 def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
-    """Return a column as an array; NumPy has no integers of 128 bits, so these become Python's."""
+    """Return a column as an array; 128-bit integers become Python objects, as NumPy has no such type."""
     if series.dtype not in _WIDE:
         return series.to_numpy()
     values = np.empty(len(series), dtype=object)
@@ -223,7 +225,7 @@ def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _check_numbers(series: nw.Series[Any], name: str, remedy: str) -> None:
-    """Refuse what is not a number, and missing values."""
+    """Raise an error for values that are missing or not numbers."""
     _check_present(series, name)
     if series.dtype.is_float():
         finite = np.isfinite(series.to_numpy())

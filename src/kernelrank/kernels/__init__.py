@@ -1,8 +1,8 @@
-"""Kernels: similarities of rows that are inner products in some space of features.
+"""Kernels: similarities of rows that are inner products in a feature space.
 
-A kernel is called with rows and gives a matrix: ``kernel(X, Y)[i, j] = k(X[i], Y[j])``. Kernels can be
-added, multiplied with each other and with positive numbers, and the result is a kernel:
-``Gaussian(gamma=0.1) + 0.5 * Linear() * Linear()``. Their parameters can be searched: ``kernel__gamma``.
+A kernel is called with rows and returns a matrix: ``kernel(X, Y)[i, j] = k(X[i], Y[j])``. Kernels can be added,
+multiplied with each other and multiplied with positive numbers; the result is again a kernel:
+``Gaussian(gamma=0.1) + 0.5 * Linear() * Linear()``. Their parameters can be searched as ``kernel__gamma``.
 """
 
 from kernelrank.kernels._all_paths import AllPaths

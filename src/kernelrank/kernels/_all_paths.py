@@ -1,4 +1,4 @@
-"""The all-paths graph kernel, and the features that it is the inner product of."""
+"""All-paths graph kernel and its explicit features."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kernelrank.kernels._graphs import Graph
 
 Array = NDArray[np.float64]
 
-_LONGEST = 2**31 - 1  # walk that can be asked for
-_CLOSE = 1e-6  # to 1, of a spectral radius that may be the reason why there is no sum
-_MUCH = 1 << 28  # bytes: worth a closer look
+_LONGEST = 2**31 - 1  # upper limit of max_length
+_CLOSE = 1e-6  # distance of a spectral radius from 1 below which it is reported as the cause of divergence
+_MUCH = 1 << 28  # bytes, above which the available memory is checked
 
 
 class LabelPairs(NamedTuple):
-    """Connected labels of graphs, by number; those of a graph are sorted."""
+    """Connected pairs of labels, by label number; the pairs of a graph are sorted."""
 
     offsets: NDArray[np.int64]
     first: NDArray[np.int32]
@@ -34,54 +34,54 @@ class LabelPairs(NamedTuple):
     values: Array
 
     def keys(self, n_labels: int) -> NDArray[np.int64]:
-        """Return both labels in one number."""
+        """Return each pair of labels as a single number."""
         return self.first.astype(np.int64) * max(n_labels, 1) + self.second
 
 
 class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    r"""The all-paths graph kernel: how much two graphs agree in which labels are connected, and how strongly.
+    r"""All-paths graph kernel: compares which labels are connected in two graphs, and how strongly.
 
-    A graph is turned into a value for each ordered pair of labels. With A the weights of the edges,
+    A graph is represented by a value for each ordered pair of labels. With A the matrix of edge weights,
 
     .. math:: W = A + A^2 + A^3 + \dots = (I - A)^{-1} - I
 
-    has the weights of all walks from one vertex to another, a walk weighing the product of its edges. The value of
-    two labels is the sum of W over all vertices with the first and all with the second, or its maximum. The kernel is
-    the inner product of these values [1]_.
+    holds the total weight of all walks from one vertex to another; the weight of a walk is the product of the weights
+    of its edges. The value of a pair of labels is the sum, or the maximum, of W over all vertices with the first label
+    and all vertices with the second. The kernel is the inner product of these values [1]_.
 
-    As a transformer it gives the values as sparse features, for any linear method; as a kernel, a matrix for
-    ``kernel="precomputed"``.
+    As a transformer it returns the values as sparse features for any linear method; called as a kernel it returns a
+    matrix for ``kernel="precomputed"``.
 
     Parameters
     ----------
     combine : {"sum", "max"}, default="sum"
-        What two labels that are connected more than once are worth: the sum, as [1]_ describes it, or the strongest, as
-        its errata say that the published results were made.
+        Value of two labels that are connected more than once: the sum, as described in [1]_, or the maximum, which
+        according to its errata was used for the published results.
     max_length : int, default=None
-        Edges of a walk at most. None means walks of any length, whose sum is finite if the spectral radius of A is
-        below 1.
+        Maximum number of edges of a walk. None allows walks of any length, whose sum is finite if the spectral radius
+        of A is below 1.
     normalized : bool, default=True
-        Whether graphs are of length one, ``k(g, g) = 1``, but for those without connected labels. Large graphs have
-        many more pairs than small ones.
+        Whether to normalise graphs to length one, ``k(g, g) = 1``, except those without connected labels. Without it,
+        large graphs dominate, as they have many more pairs than small ones.
     n_jobs : int, default=None
-        Threads; -1 means all cores.
+        Number of threads; -1 means all cores.
 
     Attributes
     ----------
     labels_ : ndarray of str, of shape (n_labels,)
-        Labels of the graphs that it was fitted to.
+        Labels of the training graphs.
     pairs_ : ndarray of shape (n_features, 2)
-        The two labels of each feature, by their number in `labels_`.
+        The two labels of each feature, as indices into `labels_`.
 
     Notes
     -----
-    O(n^3) for n connected vertices, in compiled code without the GIL; a thread has memory for the squares of the
-    vertices and of the labels of a graph. Weights are not negative, so digits are lost only as the spectral radius gets
-    close to 1; closer than 1e-10 is refused.
+    The running time is O(n^3) for n connected vertices, in compiled code without the GIL. Each thread needs memory for
+    the squares of the numbers of vertices and of labels of a graph. Weights are non-negative, so accuracy is lost only
+    as the spectral radius approaches 1; a distance below 1e-10 raises an error.
 
-    It is for graphs, and no ``kernel=`` of an estimator, whose rows are numbers: use its features, or its matrix with
-    ``kernel="precomputed"``. Features that no training graph has are left out of new graphs, but count for their
-    length.
+    The kernel takes graphs and cannot be the ``kernel=`` of an estimator, whose rows are numbers: use its features, or
+    its matrix with ``kernel="precomputed"``. Features that no training graph has are left out of new graphs, but count
+    in their norm.
 
     References
     ----------
@@ -120,13 +120,13 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     def fit(self, graphs: Iterable[Graph], y: Any = None) -> Self:
-        """Find the pairs of labels that graphs have.
+        """Find the connected pairs of labels of the graphs.
 
         Parameters
         ----------
         graphs : iterable of Graph
         y : object
-            Not used.
+            Ignored.
 
         Returns
         -------
@@ -136,13 +136,13 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_transform(self, graphs: Iterable[Graph], y: Any = None) -> sp.csr_array:
-        """Find the pairs of labels that graphs have, and return their values.
+        """Find the connected pairs of labels of the graphs, and return their values.
 
         Parameters
         ----------
         graphs : iterable of Graph
         y : object
-            Not used.
+            Ignored.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._features(found, columns, np.ones(len(columns), dtype=bool))
 
     def transform(self, graphs: Iterable[Graph]) -> sp.csr_array:
-        """Return the values of the pairs of labels that were there when it was fitted.
+        """Return the values of the pairs of labels found in `fit`.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         input_features : object
-            Not used.
+            Ignored.
 
         Returns
         -------
@@ -200,7 +200,7 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         graphs : iterable of Graph
         others : iterable of Graph, optional
-            The same by default; the matrix is then exactly symmetric.
+            By default `graphs`; the matrix is then exactly symmetric.
 
         Returns
         -------
@@ -249,24 +249,24 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             radius = graphs[graph].spectral_radius()
             if self.max_length is not None or radius < 1 - _CLOSE:
                 raise ValueError(
-                    f"The walks of {len(diverging)} graphs, the first being graph {graph}, have sums that are no"
-                    " float64 numbers: divide the weights by something larger."
+                    f"The walks of {len(diverging)} graphs, the first being graph {graph}, have sums that"
+                    " overflow float64; divide the weights by a larger number."
                 )
             raise ValueError(
                 f"The walks of {len(diverging)} graphs have no finite sum: the weights of graph {graph} have the"
-                f" spectral radius {radius:.4g}, which must be below 1. Divide the weights by something larger, or"
-                " bound the walks by max_length."
+                f" spectral radius {radius:.4g}, which must be below 1. Divide the weights by a larger number, or"
+                " set max_length."
             )
         return LabelPairs(offsets, first, second, values)
 
     def _features(self, found: LabelPairs, columns: NDArray[np.intp], kept: NDArray[np.bool_]) -> sp.csr_array:
-        """Return the values that are kept, of graphs that are of length one if they are to be."""
+        """Return the values of the kept pairs, normalised if requested."""
         values, sizes = found.values, np.diff(found.offsets)
         if self.normalized:
             rows = np.repeat(np.arange(len(sizes)), sizes)
             largest = np.zeros(len(sizes))
             np.maximum.at(largest, rows, values)
-            values = values / largest[rows]  # whose squares are numbers, whatever the weights
+            values = values / largest[rows]  # so that no square overflows or underflows
             values /= np.sqrt(np.bincount(rows, weights=values**2, minlength=len(sizes)))[rows]
         offsets = np.append(0, np.cumsum(kept))[found.offsets]
         shape = (len(sizes), len(self.pairs_))
@@ -281,16 +281,16 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _check_graphs(graphs: Iterable[Graph]) -> list[Graph]:
     if isinstance(graphs, Graph):
-        raise TypeError("A list of graphs is expected, got one graph: put it into a list.")
+        raise TypeError("Expected a list of graphs, got a single graph; pass [graph].")
     graphs = list(graphs)
     for number, graph in enumerate(graphs):
         if not isinstance(graph, Graph):
             raise TypeError(
-                f"Graph {number} is of type {type(graph).__module__}.{type(graph).__name__}: make it a"
-                " kernelrank.kernels.Graph, by from_adjacency or from_networkx."
+                f"Graph {number} is of type {type(graph).__module__}.{type(graph).__name__}, expected a"
+                " kernelrank.kernels.Graph; convert it with from_adjacency or from_networkx."
             )
     if not graphs:
-        raise ValueError("There are no graphs.")
+        raise ValueError("graphs is empty; at least one graph is required.")
     return graphs
 
 
@@ -299,7 +299,7 @@ def _offsets(sizes: Iterable[int]) -> NDArray[np.int64]:
 
 
 def _require_memory(graphs: Sequence[Graph], n_threads: int) -> None:
-    """Make sure that each thread can have the matrices of the largest graph: of its vertices, and of its labels."""
+    """Check that each thread has memory for the matrices of the largest graph: of its vertices, and of its labels."""
     sizes = [(len(graph), sum(map(len, graph.labels))) for graph in graphs]
     if 8 * n_threads * max(2 * n * n + k * k for n, k in sizes) < _MUCH:
         return
@@ -309,5 +309,7 @@ def _require_memory(graphs: Sequence[Graph], n_threads: int) -> None:
         k = len({label for vertex in connected for label in graph.labels[vertex]})
         n_bytes = max(n_bytes, 8 * n_threads * (2 * len(connected) ** 2 + k * k))
     require_memory(
-        n_bytes, "The walks between all vertices and labels of the largest graph", "Use fewer n_jobs, or split it."
+        n_bytes,
+        "The walks between all vertices and labels of the largest graph",
+        "Use fewer n_jobs, or split the graph.",
     )

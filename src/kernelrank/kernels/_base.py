@@ -1,4 +1,4 @@
-"""What all kernels share, and how they are combined."""
+"""Base class of kernels, and their sums and products."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Matrix = Array
 
 
 class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
-    """A symmetric, positive semidefinite function of two rows.
+    """Symmetric, positive semidefinite function of two rows.
 
-    A subclass says how to compute the matrix of rows against rows; parameters are those of its
-    constructor, as for any estimator of scikit-learn. With scikit-learn's ``array_api_dispatch``, the matrix is of the
-    array library of its rows, and on their device.
+    A subclass implements the matrix of rows against rows; its parameters are those of its constructor, as for any
+    estimator of scikit-learn. With scikit-learn's ``array_api_dispatch``, the matrix belongs to the array library of
+    its rows, and is on their device.
     """
 
-    __array_ufunc__ = None  # so that NumPy's numbers leave the multiplication to us
+    __array_ufunc__ = None  # so that NumPy scalars defer multiplication to this class
 
     @property
     def semidefinite(self) -> bool:
-        """Whether its matrices are known to be positive semidefinite, so that nobody need check them."""
+        """Whether its matrices are positive semidefinite by construction, so that no check is necessary."""
         return True
 
     @abstractmethod
@@ -38,7 +38,7 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Y : {array-like, sparse matrix} of shape (n_others, n_features), optional
-            X itself by default; the matrix is then exactly symmetric.
+            By default X; the matrix is then exactly symmetric.
 
         Returns
         -------
@@ -59,15 +59,15 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         """
 
     def blocks(self, X: Any, Y: Any = None, *, n_elements: int = 1 << 21) -> Iterator[tuple[slice, Matrix]]:
-        """Compute the matrix some rows at a time.
+        """Compute the matrix in blocks of rows.
 
         Parameters
         ----------
         X : {array, sparse matrix} of shape (n_samples, n_features)
         Y : {array, sparse matrix} of shape (n_others, n_features), optional
-            X itself by default.
+            By default X.
         n_elements : int, default=2,097,152
-            Of the matrix that are there at once, 16 MiB; one row at least.
+            Maximum number of elements per block, 16 MiB by default; a block has at least one row.
 
         Yields
         ------
@@ -87,10 +87,9 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
             yield rows, self(X[rows, :], others)
 
     def resolve(self, X: Any) -> Kernel:
-        """Replace parameters that depend on data by their values for X.
+        """Return the kernel with data-dependent parameters replaced by their values for X.
 
-        A model does so once, when it is fitted: new rows, or fewer of them, must not change what a
-        kernel means.
+        A model calls this once in `fit`, so that the kernel does not change with the rows to predict.
 
         Parameters
         ----------
@@ -99,7 +98,7 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         Kernel
-            Itself, if there are none.
+            The kernel itself, if no parameter depends on data.
         """
         return self
 
@@ -118,7 +117,7 @@ _KERNEL = Rule("a kernel of kernelrank.kernels", lambda value: isinstance(value,
 
 
 class _Pair(Kernel):
-    """Two kernels that become one."""
+    """Combination of two kernels."""
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
@@ -136,12 +135,12 @@ class _Pair(Kernel):
 
     @property
     def semidefinite(self) -> bool:
-        """Whether both kernels are."""
+        """Whether both kernels are positive semidefinite by construction."""
         return self.left.semidefinite and self.right.semidefinite
 
 
 class Sum(_Pair):
-    """``left(x, y) + right(x, y)``: the features of both, side by side.
+    """Sum ``left(x, y) + right(x, y)``: the features of both kernels, concatenated.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ class Sum(_Pair):
 
 
 class Product(_Pair):
-    """``left(x, y) * right(x, y)``: all products of a feature of one and a feature of the other.
+    """Product ``left(x, y) * right(x, y)``: all products of a feature of one kernel and a feature of the other.
 
     Parameters
     ----------
@@ -196,13 +195,13 @@ class Product(_Pair):
 
 
 class Scaled(Kernel):
-    """``factor * kernel(x, y)``.
+    """Scaled kernel ``factor * kernel(x, y)``.
 
     Parameters
     ----------
     kernel : Kernel
     factor : float
-        Positive.
+        Positive factor.
 
     Examples
     --------
@@ -221,7 +220,7 @@ class Scaled(Kernel):
 
     @property
     def semidefinite(self) -> bool:
-        """Whether the kernel is."""
+        """Whether the kernel is positive semidefinite by construction."""
         return self.kernel.semidefinite
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
@@ -239,5 +238,5 @@ class Scaled(Kernel):
         return self.kernel
 
     def _checked_factor(self) -> float:
-        POSITIVE("factor", self.factor)  # with others it is no kernel
+        POSITIVE("factor", self.factor)  # otherwise it is not a kernel
         return float(self.factor)

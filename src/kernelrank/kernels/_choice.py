@@ -1,4 +1,4 @@
-"""Kernels by other means: names, functions, and matrices that somebody else has computed."""
+"""Kernels given by a name, a function or a precomputed matrix."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _cosine(X: Any, Y: Any, _: float) -> Matrix:
     return products
 
 
-# Those that scikit-learn computes from inner products by BLAS, which may differ for equal rows.
+# Kernels that scikit-learn computes from inner products with BLAS, which may differ for equal rows.
 _OF_PRODUCTS: dict[str, Callable[[Any, Any, float], Matrix]] = {
     "cosine": _cosine,
     "poly": lambda X, Y, gamma: Polynomial(3, gamma=gamma)(X, Y),
@@ -46,13 +46,13 @@ _OF_PRODUCTS: dict[str, Callable[[Any, Any, float], Matrix]] = {
 
 
 def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
-    """Return the kernel that a parameter of an estimator means.
+    """Return the kernel for the value of an estimator's parameter `kernel`.
 
     Parameters
     ----------
     kernel : str, Kernel or callable
-        "linear", "polynomial", "gaussian" (with default parameters), "precomputed", a name that
-        ``sklearn.metrics.pairwise.pairwise_kernels`` knows, a kernel, or a function ``(X, Y) -> matrix``.
+        "linear", "polynomial" or "gaussian" with default parameters, "precomputed", a name accepted by
+        ``sklearn.metrics.pairwise.pairwise_kernels``, a kernel object, or a function ``(X, Y) -> matrix``.
 
     Returns
     -------
@@ -76,36 +76,36 @@ def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
         known = ", ".join(sorted([*_OURS, "precomputed", *_OF_SCIKIT_LEARN]))
         raise ValueError(f"kernel must be a kernel, a function, or one of {known}; got {kernel!r}.")
     if isinstance(kernel, type):
-        raise TypeError(f"kernel must be an object: write {kernel.__name__}(), got the class {kernel.__name__}.")
+        raise TypeError(f"kernel must be an instance, got the class {kernel.__name__}; use {kernel.__name__}().")
     if callable(kernel):
         return FunctionKernel(kernel)
     raise TypeError(f"kernel must be a kernel, a function or a name, got {show(kernel)}.")
 
 
 def check_kernels(kernels: Sequence[Any]) -> list[Kernel]:
-    """Return the kernels that a list of them means; a bad one is an error before any work is done for the others."""
+    """Return the kernels for a list of values; invalid values raise an error before any work is done."""
     if len(kernels) == 0:
-        raise ValueError("kernel is an empty list: there must be one kernel at least to choose from.")
+        raise ValueError("kernel is an empty list; it must have at least one kernel to choose from.")
     made = [make_kernel(kernel) for kernel in kernels]
     if any(isinstance(kernel, Precomputed) for kernel in made):
         raise ValueError(
-            'kernel="precomputed" cannot be one of several: X would be its matrix, and the rows of the others. Fit each'
-            " matrix alone, and compare scores_."
+            'kernel="precomputed" cannot be one of several: X would be its matrix, but rows for the others. Fit each'
+            " matrix separately, and compare scores_."
         )
     return made
 
 
 class HasKernel(BaseEstimator):  # type: ignore[misc]
-    """Base of estimators with a parameter `kernel` whose own parameters can be set: ``kernel__gamma``."""
+    """Base class of estimators whose parameter `kernel` has parameters that can be set, such as ``kernel__gamma``."""
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of the kernel.
+        """Set the parameters of the estimator and of its kernel.
 
         Parameters
         ----------
         **params : dict
-            Parameters by name. ``kernel__gamma`` is the `gamma` of the kernel; a kernel that is a name is replaced
-            by the object that the name means.
+            Parameters by name. ``kernel__gamma`` is the `gamma` of the kernel; a kernel given by name is replaced by
+            the corresponding object.
 
         Returns
         -------
@@ -118,8 +118,8 @@ class HasKernel(BaseEstimator):  # type: ignore[misc]
             for name in inner:
                 if not isinstance(made, Kernel) or name not in made.get_params(deep=False):
                     raise ValueError(
-                        f"kernel__{name} cannot be set: kernel={kernel!r} has no parameter {name!r}. Give a kernel that"
-                        " has, as an object, for example kernel=kernelrank.kernels.Gaussian(gamma=1.0) for"
+                        f"kernel__{name} cannot be set: kernel={kernel!r} has no parameter {name!r}. Use a kernel"
+                        " object that has it, for example kernel=kernelrank.kernels.Gaussian(gamma=1.0) for"
                         " kernel__gamma."
                     )
             params = {**params, "kernel": made}
@@ -128,12 +128,12 @@ class HasKernel(BaseEstimator):  # type: ignore[misc]
 
 
 class NamedKernel(Kernel):
-    """A kernel of ``sklearn.metrics.pairwise``.
+    """Kernel of ``sklearn.metrics.pairwise``.
 
     Parameters
     ----------
     name : str
-        As in ``pairwise_kernels(metric=name)``.
+        Name of the kernel, as in ``pairwise_kernels(metric=name)``.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class NamedKernel(Kernel):
     array([[0.96]])
     """
 
-    semidefinite = False  # nobody knows
+    semidefinite = False  # unknown
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -152,8 +152,8 @@ class NamedKernel(Kernel):
         _NAME("name", self.name)
         if is_foreign(X) and accepted_namespace(X) is not np:
             raise ValueError(
-                f"kernel={self.name!r} is for NumPy arrays, got {place(X)}: use a kernel of kernelrank.kernels, or a"
-                " function."
+                f"kernel={self.name!r} supports NumPy arrays only, got {place(X)}; use a kernel of kernelrank.kernels,"
+                " or a function."
             )
         X, Y = check_rows(X), None if Y is None else check_rows(Y)
         if self.name in _OF_PRODUCTS:
@@ -167,7 +167,7 @@ class NamedKernel(Kernel):
 
 
 class FunctionKernel(Kernel):
-    """A function that computes the matrix.
+    """Kernel given by a function that computes the matrix.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class FunctionKernel(Kernel):
            [1., 2.]])
     """
 
-    semidefinite = False  # nobody knows
+    semidefinite = False  # unknown
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
@@ -210,28 +210,27 @@ class FunctionKernel(Kernel):
 
 
 class Precomputed(Kernel):
-    """The matrix itself is given, in place of rows.
+    """Kernel whose matrix is given in place of rows.
 
-    Where an estimator takes X, it takes the kernel matrix of the rows against the rows that it was
-    fitted to.
+    Estimators take the kernel matrix of the rows against the training rows as X.
 
     Examples
     --------
     >>> from kernelrank.kernels import Precomputed
-    >>> Precomputed()([[2.0, 1.0], [1.0, 3.0]], [1])  # its second column
+    >>> Precomputed()([[2.0, 1.0], [1.0, 3.0]], [1])  # the second column
     array([[1.],
            [3.]])
     """
 
-    semidefinite = False  # nobody knows
+    semidefinite = False  # unknown
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
-        """Return the matrix, or those of its columns whose numbers are given."""
+        """Return the matrix, or the columns with the given indices."""
         matrix = check_matrix(X, "A kernel", dtype=accepted_namespace(X).float64)
         return copied(matrix) if Y is None else take(matrix, np.asarray(Y), axis=1)
 
     def blocks(self, X: Any, Y: Any = None, *, n_elements: int = 1 << 21) -> Iterator[tuple[slice, Matrix]]:
-        """Return the matrix, or some columns, some rows at a time."""
+        """Return the matrix, or some of its columns, in blocks of rows."""
         for rows in slices(X.shape[0], n_elements // max(1, X.shape[1] if Y is None else len(Y))):
             yield rows, self(X[rows, :], Y)
 

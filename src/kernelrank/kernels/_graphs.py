@@ -1,4 +1,4 @@
-"""Graphs with labels at their vertices and weights at their edges."""
+"""Graphs with labelled vertices and weighted edges."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kernelrank._validation import as_array, check_vector
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A directed graph, with any number of labels at each vertex and a weight at each edge.
+    """Directed graph with any number of labels per vertex and one weight per edge.
 
     Attributes
     ----------
     labels : tuple of tuple of str
-        Those of each vertex; vertices are numbered in this order.
+        Labels of each vertex; vertices are numbered in this order.
     edges : ndarray of shape (n_edges, 2)
-        Vertices that each edge comes from, and leads to. Weights of parallel edges add up.
+        Source and target vertex of each edge. Weights of parallel edges are summed.
     weights : ndarray of shape (n_edges,)
-        Both are read-only; graphs may share one that was read-only before.
+        Weights of the edges. Both arrays are read-only; an array that was read-only before is shared.
 
     Examples
     --------
@@ -47,12 +47,14 @@ class Graph:
         weights = check_vector(self.weights, "weights")
         if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
             raise ValueError(
-                f"edges must be whole numbers of vertices, in two columns, got {edges.dtype} of shape {edges.shape}."
+                f"edges must be integer vertex indices in two columns, got {edges.dtype} of shape {edges.shape}."
             )
         if edges.size and not (edges.min() >= 0 and edges.max() < len(labels)):
-            raise ValueError(f"edges must be numbers of the {len(labels)} vertices that have labels, from 0.")
+            raise ValueError(f"edges must be indices, from 0, of the {len(labels)} vertices with labels.")
         if weights.shape != (len(edges),):
-            raise ValueError(f"There are {len(edges)} edges, but weights have the shape {weights.shape}.")
+            raise ValueError(
+                f"weights must have one element for each of the {len(edges)} edges, got shape {weights.shape}."
+            )
         if (weights < 0).any():
             raise ValueError("weights must not be negative.")
         found = {"labels": labels, "edges": _read_only(edges, np.intp), "weights": _read_only(weights, np.float64)}
@@ -60,7 +62,7 @@ class Graph:
             object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
-        """Compare vertices, edges and weights, in their order."""
+        """Return whether vertices, edges and weights are equal, in this order."""
         if not isinstance(other, Graph):
             return NotImplemented
         same_edges = np.array_equal(self.edges, other.edges) and np.array_equal(self.weights, other.weights)
@@ -70,15 +72,15 @@ class Graph:
         return hash((self.labels, self.edges.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Make it again, read-only, where it is sent."""
+        """Return the constructor call, so that arrays are read-only after unpickling as well."""
         return type(self), (self.labels, self.edges, self.weights)
 
     def __len__(self) -> int:
-        """Count the vertices."""
+        """Return the number of vertices."""
         return len(self.labels)
 
     def spectral_radius(self) -> float:
-        """Return the largest absolute value of an eigenvalue of the weights; walks have a finite sum if it is below 1.
+        """Return the spectral radius of the matrix of weights; walks have a finite sum if it is below 1.
 
         Returns
         -------
@@ -90,13 +92,13 @@ class Graph:
 
     @classmethod
     def from_adjacency(cls, adjacency: ArrayLike | Any, labels: Iterable[Iterable[str]]) -> Self:
-        """Make a graph of a matrix of weights, dense or sparse, with an edge from row to column where it is not zero.
+        """Make a graph from a matrix of weights, dense or sparse; a nonzero element is an edge from row to column.
 
         Parameters
         ----------
         adjacency : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         labels : iterable of iterable of str
-            Those of each vertex.
+            Labels of each vertex.
 
         Returns
         -------
@@ -105,21 +107,21 @@ class Graph:
         matrix = sp.coo_array(adjacency)
         found = tuple(labels)
         if matrix.shape != (len(found), len(found)):
-            raise ValueError(f"adjacency has the shape {matrix.shape}, but {len(found)} vertices have labels.")
+            raise ValueError(f"adjacency has the shape {matrix.shape}, but labels are given for {len(found)} vertices.")
         return cls(_check_labels(found), np.stack([matrix.row, matrix.col], axis=1), matrix.data)
 
     @classmethod
     def from_networkx(cls, graph: Any, *, labels: str = "labels", weight: str = "weight") -> Self:
-        """Make a graph of one of NetworkX; an undirected edge leads both ways.
+        """Make a graph from a NetworkX graph; an undirected edge becomes two directed ones.
 
         Parameters
         ----------
-        graph : networkx.Graph, networkx.DiGraph, or one of the two with parallel edges
+        graph : networkx.Graph, networkx.DiGraph, or the corresponding multigraph
         labels : str, default="labels"
-            Attribute of the vertices that has their labels: a string, or several.
+            Vertex attribute that holds the labels: a string, or several strings.
         weight : str, default="weight"
-            Attribute of the edges that has their weight; one that is missing is 1, with which walks of any length have
-            a finite sum only where there are no circles.
+            Edge attribute that holds the weight; a missing weight counts as 1. With weights of 1, walks of any length
+            have a finite sum only in graphs without cycles.
 
         Returns
         -------
@@ -128,7 +130,9 @@ class Graph:
         numbers: dict[Hashable, int] = {node: k for k, node in enumerate(graph.nodes)}
         found = [data.get(labels, ()) for _, data in graph.nodes(data=True)]
         if found and not any(labels in data for _, data in graph.nodes(data=True)):
-            raise ValueError(f"No vertex has the attribute {labels!r}: say by labels=... which one has the labels.")
+            raise ValueError(
+                f"No vertex has the attribute {labels!r}; set labels to the attribute that holds the labels."
+            )
         edges = [(numbers[a], numbers[b], float(data.get(weight, 1.0))) for a, b, data in graph.edges(data=True)]
         if not graph.is_directed():
             edges += [(b, a, w) for a, b, w in edges if a != b]
@@ -140,20 +144,20 @@ class Graph:
 
 
 def _check_labels(labels: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    """Return the labels of each vertex, each once."""
+    """Return the distinct labels of each vertex."""
     given = tuple(labels)
     for vertex, each in enumerate(given):
         if isinstance(each, str) or not isinstance(each, Iterable):
-            raise ValueError(f"Each vertex has a list of labels, but vertex {vertex} has {each!r}.")
+            raise ValueError(f"labels of vertex {vertex} must be a list of strings, got {each!r}.")
     found = tuple(tuple(dict.fromkeys(each)) for each in given)
     for vertex, each in enumerate(found):
         if not all(isinstance(label, str) for label in each):
-            raise ValueError(f"Labels are strings, but vertex {vertex} has {each!r}.")
+            raise ValueError(f"labels of vertex {vertex} must be strings, got {each!r}.")
     return found
 
 
 def _read_only(array: NDArray[Any], dtype: type) -> NDArray[Any]:
-    """Return a copy that nobody can change; an array that is like that already is shared."""
+    """Return a read-only copy, or the array itself if it is read-only."""
     if array.dtype == dtype and not array.flags.writeable:
         return array
     array = array.astype(dtype)

@@ -22,11 +22,11 @@ from kernelrank._rules import COUNT, NOT_NEGATIVE, POSITIVE, choice
 from kernelrank._validation import check_matrix
 from kernelrank.kernels._base import Kernel, Matrix
 
-_WIDE = 32  # columns for each element of sparse rows, from which on it pays to look for those that are empty
+_WIDE = 32  # columns per element of sparse rows, from which on empty columns are removed before products
 
 
 class Linear(Kernel):
-    """The inner product, ``x . y``.
+    """Linear kernel, the inner product ``x . y``.
 
     Examples
     --------
@@ -46,16 +46,16 @@ class Linear(Kernel):
 
 
 class Polynomial(Kernel):
-    """``(gamma * x . y + coef0) ** degree``: all products of up to `degree` features.
+    """Polynomial kernel ``(gamma * x . y + coef0) ** degree``: all products of up to `degree` features.
 
     Parameters
     ----------
     degree : int, default=2
-        At least 1.
+        Degree, at least 1.
     coef0 : float, default=1.0
-        Not negative; the greater it is, the more products of few features count.
+        Constant term, non-negative; larger values give more weight to products of few features.
     gamma : float, default=1.0
-        Positive.
+        Positive factor of the inner product.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Polynomial(Kernel):
 
     def _of_products(self, products: Array) -> Array:
         COUNT("degree", self.degree)
-        NOT_NEGATIVE("coef0", self.coef0)  # or it is no kernel
+        NOT_NEGATIVE("coef0", self.coef0)  # otherwise it is not a kernel
         POSITIVE("gamma", self.gamma)
         products *= self.gamma
         products += self.coef0
@@ -88,18 +88,17 @@ class Polynomial(Kernel):
 
 
 class Gaussian(Kernel):
-    """``exp(-gamma * ||x - y||^2)``.
+    """Gaussian kernel ``exp(-gamma * ||x - y||^2)``.
 
     Parameters
     ----------
     gamma : float or "scale", default="scale"
-        Positive. "scale" means ``1 / (n_features * X.var())`` of the rows that a model is fitted to, as
-        in scikit-learn's ``SVC``.
+        Positive. "scale" means ``1 / (n_features * X.var())`` of the training rows, as in scikit-learn's ``SVC``.
 
     Notes
     -----
-    Distances come from inner products, of dense rows less their mean: an offset common to all of them costs no digits.
-    Sparse rows are not shifted, or they would be sparse no more.
+    Distances are computed from inner products. Dense rows are centred first, so that a common offset does not cost
+    accuracy. Sparse rows are not centred, to keep them sparse.
 
     Examples
     --------
@@ -113,14 +112,14 @@ class Gaussian(Kernel):
         self.gamma = gamma
 
     def resolve(self, X: Any) -> Gaussian:
-        """Compute gamma, if it is "scale"."""
+        """Return the kernel with the value of gamma, if gamma is "scale"."""
         (POSITIVE | choice("scale"))("gamma", self.gamma)
         if self.gamma != "scale":
             return self
         X = check_rows(X)
         if not _differ(X):
             return Gaussian(1.0)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what comes of it is looked at
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # the result is checked below
             if sp.issparse(X):
                 size, mean = X.shape[0] * X.shape[1], X.mean()
                 variance = float((np.sum((X.data - mean) ** 2) + (size - len(X.data)) * mean**2) / size)
@@ -128,8 +127,8 @@ class Gaussian(Kernel):
                 variance = float(array_namespace(X).var(X))
         if not 0 < variance < np.inf or not np.isfinite(1.0 / (X.shape[1] * variance)):
             raise ValueError(
-                'gamma="scale" is 1 / (n_features * variance of X), and that variance is no float64 number: scale the'
-                " features, or give gamma."
+                'gamma="scale" is 1 / (n_features * variance of X), but that variance overflows or underflows; scale'
+                " the features, or set gamma."
             )
         return Gaussian(1.0 / (X.shape[1] * variance))
 
@@ -146,10 +145,10 @@ class Gaussian(Kernel):
         matrix = _inner_products(X, Y)
         norms, others = gamma * _squared_norms(X), gamma * _squared_norms(X if Y is None else Y)
         xp = array_namespace(matrix)
-        for some in row_blocks(matrix):  # in the cache, and without another matrix
+        for some in row_blocks(matrix):  # in the cache, and without a second matrix
             rows = matrix[some, :]
             rows *= 2.0 * gamma
-            rows -= norms[some, None] + others  # this sum first: it is symmetric
+            rows -= norms[some, None] + others  # this sum first, as it is symmetric
             matrix[some, :] = xp.exp(xp.minimum(rows, 0.0))
         return fill_diagonal(matrix, 1.0) if Y is None else matrix
 
@@ -166,7 +165,7 @@ def check_rows(X: Any) -> Any:
 
 
 def _differ(X: Any) -> bool:
-    """Whether not all elements are the same."""
+    """Return whether any two elements differ."""
     if sp.issparse(X):
         return bool(X.min() != X.max())
     return bool(array_namespace(X).min(X) != array_namespace(X).max(X))
@@ -175,9 +174,9 @@ def _differ(X: Any) -> bool:
 def _inner_products(X: Any, Y: Any) -> Matrix:
     others = X if Y is None else Y
     if not (sp.issparse(X) or sp.issparse(others)):
-        return multiply(X, others.T)  # sums have one order, so the matrix is exactly symmetric if Y is X
+        return multiply(X, others.T)  # a fixed order of summation makes the matrix exactly symmetric if Y is X
     if sp.issparse(X) and sp.issparse(others) and X.shape[1] > _WIDE * (X.nnz + others.nnz):
-        # SciPy takes memory and time for every row of a transposed matrix, and here most of them are empty.
+        # SciPy needs memory and time for every row of a transposed matrix, most of which are empty here.
         X, others = without_empty_columns(X, others)
     product = X @ others.T
     return product.toarray() if sp.issparse(product) else product

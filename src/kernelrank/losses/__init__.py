@@ -1,4 +1,4 @@
-"""Pairwise losses: value and derivatives with respect to the SCORES; no loss ever sees X."""
+"""Losses: value and derivatives with respect to the scores; losses are independent of X."""
 
 from kernelrank.losses._ordinal import OrdinalHinge
 from kernelrank.losses._pairwise import Loss, PairwiseHinge, PairwiseSquaredHinge, Risk, SmoothLoss

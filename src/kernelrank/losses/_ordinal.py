@@ -1,4 +1,4 @@
-"""The hinge of ordered classes and the thresholds between them, as a function of scores alone."""
+"""Hinge loss of ordered classes with optimal thresholds, as a function of the scores."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ Vector = NDArray[np.float64]
 
 
 class OrdinalHinge:
-    r"""Mean hinge of all rows at all thresholds between ordered classes, with the best thresholds for the scores.
+    r"""Mean hinge loss of all rows at all thresholds between ordered classes, minimised over the thresholds.
 
     With m rows of classes 0 ... r-1,
 
     .. math:: \min_b \frac{1}{m (r - 1)} \sum_{k=1}^{r-1} \Big( \sum_{y_i < k} \max(0, 1 + p_i - b_k)
               + \sum_{y_i \ge k} \max(0, 1 - p_i + b_k) \Big),
 
-    the losses of eq. 4 of [1]_: every row is compared with every threshold, not only with those next to its class.
-    That keeps the thresholds in order [2]_, so no constraint has to.
+    the losses of eq. 4 of [1]_: each row is compared with each threshold, not only with those next to its class. This
+    keeps the thresholds in order [2]_ without a constraint.
 
     Parameters
     ----------
     classes : ndarray of shape (n_samples,)
-        The class of each row, 0 to r-1; none is missing.
+        Class of each row, 0 to r-1; each class must occur.
     sample_weight : ndarray of shape (n_samples,), optional
-        Positive weights of the rows; the mean is a weighted one.
+        Positive weights of the rows for a weighted mean.
 
     Notes
     -----
     At a threshold with scores :math:`l_1 \ge l_2 \ge \dots` below and :math:`h_1 \le h_2 \le \dots` above it, the
-    minimum over b is :math:`\sum_j \max(0, 2 + l_j - h_j)`: while a lower row's score reaches within 2 of a higher
-    row's, one of the two pays whatever b is, and b cannot favour both. So the loss is a convex function of the scores,
-    whose planes have slopes that sum to zero. Rows with equal scores share what they pay: the order of rows makes no
-    difference. O(m log m + m r) an evaluation.
+    minimum over b is :math:`\sum_j \max(0, 2 + l_j - h_j)`: if the score of a lower row is above that of a higher row
+    minus 2, no b gives both rows a margin of 1. The loss is therefore a convex function of the scores, and the
+    slopes of its tangent planes sum to zero. Rows with equal scores share their loss, so the order of rows makes no
+    difference. An evaluation takes O(m log m + m r).
 
     References
     ----------
@@ -62,21 +62,21 @@ class OrdinalHinge:
         self._n_thresholds = int(classes.max())
         if self._n_thresholds == 0:
             raise NoComparablePairsError(
-                f"There is one class only (n_samples = {len(classes)}): two at least are needed."
+                f"There is only one class (n_samples = {len(classes)}); at least two are required."
             )
         total = len(classes) if sample_weight is None else sample_weight.sum()
         self._scale = 1.0 / (total * self._n_thresholds)
 
     def __call__(self, scores: Vector) -> Risk:
         """Evaluate the loss."""
-        ordered = self._sort(scores - scores.mean())  # g sums to zero: a common offset would only cost digits
-        g, paid = np.zeros(len(scores)), 0.0  # g in order of score as well
+        ordered = self._sort(scores - scores.mean())  # g sums to zero: a common offset would only cost precision
+        g, paid = np.zeros(len(scores)), 0.0  # g is in the order of the scores as well
         for k in range(self._n_thresholds):
             below = ordered.classes <= k
             low, high = ordered.sides(below)
             amount = _matched(low, high)
             if amount > 0:
-                # Low rows pay from some score on, high rows up to some score; those with just this score in part.
+                # Low rows contribute from some score on, high rows up to some score; rows with this score in part.
                 equal, beyond = ordered.places(-low.last(amount))
                 g[beyond:] += ordered.mass(below, slice(beyond, None))
                 g[equal:beyond] += low.share(amount) * ordered.mass(below, slice(equal, beyond))
@@ -92,20 +92,20 @@ class OrdinalHinge:
         return Risk(value, offset, by_row)
 
     def thresholds(self, scores: Vector) -> Vector:
-        """Find the best thresholds for these scores, from the lowest to the highest.
+        """Return the best thresholds for given scores, in ascending order.
 
-        Where all of an interval is best, its middle is taken.
+        Where an interval is optimal, its midpoint is chosen.
         """
         ordered = self._sort(scores)
         found = np.empty(self._n_thresholds)
         for k in range(self._n_thresholds):
             low, high = ordered.sides(ordered.classes <= k)
             amount = _matched(low, high)
-            # A row that pays has its margin beyond b, and one that does not pay must not begin to.
+            # A contributing row has its margin beyond b, and the other rows must not begin to contribute.
             least = max(1.0 - low.following(amount), high.last(amount) - 1.0)
             most = min(1.0 - low.last(amount), high.following(amount) - 1.0)
             found[k] = (least + most) / 2
-        return np.maximum.accumulate(found)  # in order but for rounding
+        return np.maximum.accumulate(found)  # in order except for rounding
 
     def _sort(self, scores: Vector) -> _Ordered:
         rows = np.argsort(scores)
@@ -113,7 +113,7 @@ class OrdinalHinge:
 
 
 class _Ordered(NamedTuple):
-    """Rows in order of score."""
+    """Rows in the order of their scores."""
 
     rows: NDArray[np.intp]
     scores: Vector
@@ -121,7 +121,7 @@ class _Ordered(NamedTuple):
     weights: Vector | None
 
     def sides(self, below: NDArray[np.bool_]) -> tuple[_Side, _Side]:
-        """Divide the rows at a threshold."""
+        """Split the rows at a threshold."""
         low, high = np.flatnonzero(below)[::-1], np.flatnonzero(~below)
         return _Side(-self.scores[low], self._sums(low)), _Side(self.scores[high], self._sums(high))
 
@@ -129,31 +129,31 @@ class _Ordered(NamedTuple):
         return np.arange(1.0, len(places) + 1) if self.weights is None else np.cumsum(self.weights[places])
 
     def places(self, score: float) -> tuple[int, int]:
-        """Return where rows with this score begin and end."""
+        """Return the start and end of the rows with this score."""
         return int(np.searchsorted(self.scores, score, "left")), int(np.searchsorted(self.scores, score, "right"))
 
     def mass(self, chosen: NDArray[np.bool_], part: slice) -> NDArray[Any]:
-        """Return the weights of a part of the rows, zero where they are not chosen."""
+        """Return the weights of a slice of the rows, zero for rows that are not chosen."""
         return chosen[part] if self.weights is None else np.where(chosen[part], self.weights[part], 0.0)
 
 
 class _Side(NamedTuple):
-    """The rows on one side of a threshold, those that are the farthest on the wrong side of it first."""
+    """Rows on one side of a threshold, in descending order of their violation."""
 
-    keys: Vector  # their scores, or minus their scores: never falling
-    sums: Vector  # of their weights so far
+    keys: Vector  # scores or negated scores, in ascending order
+    sums: Vector  # cumulative sums of weights
 
     def last(self, amount: float) -> float:
-        """Return the key of the last row that pays, if the first rows pay an amount together."""
+        """Return the key of the last contributing row, given the total weight of contributing rows."""
         return float(self.keys[np.searchsorted(self.sums, amount, "left")]) if amount > 0 else -np.inf
 
     def following(self, amount: float) -> float:
-        """Return the key of the first row that does not pay in full."""
+        """Return the key of the first row that does not contribute fully."""
         place = np.searchsorted(self.sums, amount, "right")
         return float(self.keys[place]) if place < len(self.keys) else np.inf
 
     def share(self, amount: float) -> float:
-        """Return what part of their weight rows pay that have the key of the last: rows with equal scores share."""
+        """Return the share of their weight that rows with the key of the last one contribute: equal scores share."""
         last = self.last(amount)
         start, stop = np.searchsorted(self.keys, last, "left"), np.searchsorted(self.keys, last, "right")
         before = self.sums[start - 1] if start else 0.0
@@ -161,10 +161,10 @@ class _Side(NamedTuple):
 
 
 def _matched(low: _Side, high: _Side) -> float:
-    """How many rows, or how much weight, pay on each side: as much on the one as on the other.
+    """Return the number or weight of contributing rows per side, which is the same on both sides.
 
-    The first of the one side is matched with the first of the other, and so on while their scores are less than both
-    margins apart. They get ever farther apart: O(log^2 m).
+    The first rows of both sides are matched, then the second ones, and so on, while their scores are less than both
+    margins apart. The distance increases, so a binary search takes O(log^2 m).
     """
 
     def is_clear(place: int) -> bool:

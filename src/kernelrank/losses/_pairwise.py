@@ -1,4 +1,4 @@
-"""Losses of pairs of scores: the hinge and its square."""
+"""Pairwise losses: hinge and squared hinge."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kernelrank.pairs import Pairs
 Vector = NDArray[np.float64]
 QueryWeighting = Literal["query", "pair"]
 
-_HOPELESS = 2.0**40  # scores further apart leave a margin of 1 fewer than four digits
-_WIDE = 1024.0  # scores further apart lose more than six digits to the square of that
+_WIDEST = 2.0**40  # scores further apart leave fewer than four digits for a margin of 1
+_WIDE = 1024.0  # scores further apart lose more than six digits by squaring
 
 
 class Risk(NamedTuple):
-    """A loss at one score vector p, and the plane that touches it there.
+    """Loss at a score vector p, and its tangent plane there.
 
-    For every other score vector p', ``loss(p') >= offset + g . p'``, with equality at p. Where the scores are so far
-    apart that their rounding shows beside a margin of 1, `value` is an upper bound: no step is then worth taking that
-    only seems to lower it.
+    For every score vector p', ``loss(p') >= offset + g . p'``, with equality at p. Where the scores are so far apart
+    that their rounding is noticeable beside a margin of 1, `value` is an upper bound, so that no step is taken that
+    lowers it only by rounding.
     """
 
     value: float
@@ -32,46 +32,46 @@ class Risk(NamedTuple):
 
 
 class Loss(Protocol):
-    """A convex, non-negative function of scores that does not change when a constant is added to a query."""
+    """Convex, non-negative function of scores that is invariant to adding a constant per query."""
 
     def __call__(self, scores: Vector) -> Risk:
         """Evaluate the loss."""
 
 
 class SmoothLoss(Loss, Protocol):
-    """A loss with second derivatives."""
+    """Loss with second derivatives."""
 
-    rounding: float  # bound on the error of the value evaluated last, where it is more than the last digits
+    rounding: float  # bound on the rounding error of the last value, if it exceeds the last digits
 
     def curvature(self, q: Vector) -> Vector:
-        """Product of the second derivative, at the scores evaluated last, with q."""
+        """Return the product of the second derivative, at the last evaluated scores, with q."""
 
     def diagonal(self) -> Vector:
-        """Diagonal of the second derivative, at the scores evaluated last."""
+        """Return the diagonal of the second derivative, at the last evaluated scores."""
 
 
 def rounding_of(scores: Vector) -> float:
-    """Bound the rounding of differences of scores, where it shows beside a margin of 1."""
+    """Return a bound on the rounding of score differences, 0 if it is negligible beside a margin of 1."""
     spread = _spread(scores)
-    return float(np.finfo(np.float64).eps) * spread if _HOPELESS < spread < np.inf else 0.0
+    return float(np.finfo(np.float64).eps) * spread if _WIDEST < spread < np.inf else 0.0
 
 
 def _spread(scores: Vector) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):  # whoever has infinite scores will see it
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite scores are handled by the caller
         return float(np.ptp(scores))
 
 
 class _PairwiseLoss:
-    """Average over pairs of rows, by query or by pair."""
+    """Average over pairs of rows, with equal weight per query or per pair."""
 
     def __init__(self, pairs: Pairs, query_weighting: QueryWeighting = "query") -> None:
         totals = np.asarray(pairs.pairs_per_query, dtype=np.float64)
         comparable = totals > 0
         if not comparable.any():
             raise NoComparablePairsError(
-                f"There is no pair to learn from (n_samples = {pairs.n_rows}): no two rows of a common query have"
-                " different values of y and positive weight. Check y, and whether qid separates every row from the"
-                " others."
+                f"There is no pair to learn from (n_samples = {pairs.n_rows}): no two rows of the same query have"
+                " different values of y and positive weight. Check y, and whether qid gives every row a query of"
+                " its own."
             )
         self._violated = pairs.violated()
         self._weighted = np.asarray(pairs.pairs_per_query).dtype.kind == "f"
@@ -80,31 +80,31 @@ class _PairwiseLoss:
                 self._scale = np.divide(1.0 / comparable.sum(), totals, out=np.zeros_like(totals), where=comparable)
             if not np.isfinite(self._scale).all():
                 raise ValueError(
-                    "The weights of some query are too small beside those of another for float64: the pairs of query"
-                    f" {int(np.argmax(self._scale))} weigh {totals[np.argmax(self._scale)]:.3g} together. A query"
-                    " counts the same whatever its weights are multiplied by: divide those of each query by their"
-                    " largest."
+                    "The weights of some queries are too small relative to others for float64: the pairs of query"
+                    f" {int(np.argmax(self._scale))} have a total weight of {totals[np.argmax(self._scale)]:.3g}."
+                    " Scaling the weights of a query does not change the loss: divide the weights of each query by"
+                    " their maximum."
                 )
         else:
             self._scale = np.where(comparable, 1.0 / totals.sum(), 0.0)
 
 
 class PairwiseHinge(_PairwiseLoss):
-    """Average of ``max(0, 1 + p[i] - p[j])`` over pairs of rows in which j should be above i.
+    """Average of ``max(0, 1 + p[i] - p[j])`` over pairs of rows in which j should have the higher score.
 
     Parameters
     ----------
     pairs : UtilityPairs or PreferencePairs
     query_weighting : {"query", "pair"}, default="query"
-        "query": the mean inside each query, then the mean over the queries that have a
-        comparable pair. "pair": every comparable pair of the data counts the same.
+        "query": the mean within each query, then the mean over the queries with a comparable pair. "pair": all
+        comparable pairs have equal weight.
 
     Notes
     -----
     With the counts c, d of :func:`kernelrank.pairs.count_violations` and N pairs,
     ``value = (sum c + (c - d) . p) / N``, ``g = (c - d) / N`` and ``offset = sum c / N``
-    (Airola et al. 2011, lemmas 1 and 2). The offset comes from integers: it is never the
-    difference of two nearly equal numbers. O(m log m) an evaluation.
+    (Airola et al. 2011, lemmas 1 and 2). The offset is computed from integers, so it is never the difference of two
+    nearly equal numbers. An evaluation takes O(m log m).
 
     Examples
     --------
@@ -124,7 +124,7 @@ class PairwiseHinge(_PairwiseLoss):
 
 
 class PairwiseSquaredHinge(_PairwiseLoss):
-    """Average of ``max(0, 1 + p[i] - p[j])^2`` over pairs of rows in which j should be above i.
+    """Average of ``max(0, 1 + p[i] - p[j])^2`` over pairs of rows in which j should have the higher score.
 
     Parameters
     ----------
@@ -134,13 +134,13 @@ class PairwiseSquaredHinge(_PairwiseLoss):
 
     Notes
     -----
-    With c, d as there, and L the Laplacian of the graph whose edges are the violated pairs,
+    With c, d as in :class:`PairwiseHinge`, and L the Laplacian of the graph whose edges are the violated pairs,
 
     - ``value = (sum c + 2 (c - d) . p + p . L p) / N``,
     - ``g = 2 (c - d + L p) / N``, and the second derivative is ``2 L / N``.
 
-    L p takes two sweeps over the rows in order of score. The order is kept: products of the
-    second derivative with other vectors need no other sort. O(m log m) each.
+    L p takes two sweeps over the rows in the order of their scores. The order is kept, so that products of the second
+    derivative with other vectors need no further sort. Each takes O(m log m).
 
     Examples
     --------
@@ -161,21 +161,21 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         g *= 2.0
         constant = dot(self._scale, violations)
         value = constant + 2.0 * dot(self._scale, inner) + quadratic
-        # A hinge of h, of scores that are off by e, has the square (h + e)^2 at most.
+        # A hinge h of scores with errors e has a square of at most (h + e)^2.
         error = rounding_of(scores)
         error *= 2.0 * float(np.sqrt(max(value, 0.0))) + error
         self.rounding += error
         return Risk(value + error, constant - quadratic, g)
 
     def _add_laplacian(self, scores: Vector, g: Vector) -> float:
-        """Add L p / N to g, and return p . L p / N."""
+        """Add L p / N to g in place, and return p . L p / N."""
         self.rounding = 0.0
         spread = _spread(scores)
         if not _WIDE < spread < np.inf:
             _, square = self._violated.multiply(scores, self._scale, add_to=g)
             return dot(self._scale, square)
-        # Violated pairs may be close together and far from the others: their differences would drown. Sums of
-        # whole numbers are exact, and those of the rest are small; but weights are no whole numbers.
+        # The violated pairs may be close together and far from other rows, so that differences would cancel. Sums of
+        # integers are exact, and the remainders are small; weights are not integers.
         if self._weighted:
             self.rounding = 4.0 * float(np.finfo(np.float64).eps * spread**2)
         whole = np.rint(scores)
@@ -186,11 +186,11 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         return dot(self._scale, square + square_of_rest) + 2.0 * dot(rest, product)
 
     def curvature(self, q: Vector) -> Vector:
-        """Product of the second derivative, at the scores evaluated last, with q."""
+        """Return the product of the second derivative, at the last evaluated scores, with q."""
         product, _ = self._violated.multiply(q, self._scale)
         product *= 2.0
         return product
 
     def diagonal(self) -> Vector:
-        """Diagonal of the second derivative, at the scores evaluated last."""
+        """Return the diagonal of the second derivative, at the last evaluated scores."""
         return 2.0 * self._violated.degrees(self._scale)

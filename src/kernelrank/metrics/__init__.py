@@ -1,46 +1,47 @@
-"""How well scores agree with the truth: concordance, the area under the ROC curve, and metrics of positions.
+"""Ranking metrics: concordance, area under the ROC curve, and metrics of positions such as NDCG.
 
-All are called as ``metric(y_true, y_score, qid=qid)``, true values first; higher is better on both
-sides. Three rules hold for all of them.
+All metrics are called as ``metric(y_true, y_score, qid=qid)``, true values first; higher values are better in both
+arguments. Three rules hold for all of them.
 
 **Queries.** A metric is computed for each query, and the result is the mean over the queries.
 ``per_query=True`` returns an array with one element per query instead, in the order of their first rows.
 
 **Undefined queries.** A metric may have no value for a query: the concordance of rows with equal true values, or the
-NDCG of a query without a relevant row, would be zero divided by zero. `undefined` says what such a query counts:
+NDCG of a query without a relevant row, would be zero divided by zero. `undefined` sets the value of such a query:
 
-- ``undefined="skip"``: nothing. The mean is over the other queries, and an
-  :class:`~kernelrank.exceptions.UndefinedQueryWarning` says how many were left out; if all are, that is an error.
-  With ``per_query=True`` the element is NaN.
+- ``undefined="skip"``: no value. The mean is over the other queries, and an
+  :class:`~kernelrank.exceptions.UndefinedQueryWarning` reports how many were left out. If no query has a value, an
+  error is raised. With ``per_query=True`` the element is NaN.
 - ``undefined=0``: 0, as in trec_eval, scikit-learn and LETOR.
 - ``undefined=1``: 1, as in XGBoost and LightGBM.
 
-The default is "skip"; for :func:`precision_at`, :func:`reciprocal_rank` and :func:`err`, which are 0 where nothing
-relevant is found, it is 0. Means can be compared only if they treat such queries alike. ``docs/ndcg.md`` shows how to
-get the numbers of other programs.
+The default is "skip", except for :func:`precision_at`, :func:`reciprocal_rank` and :func:`err`, which are 0 where
+nothing relevant is found: their default is 0. Means can be compared only if they treat such queries alike.
+``docs/ndcg.md`` shows how to reproduce the values of other programs.
 
-**Ties.** Rows of a query with equal scores have no order, so `ties` says which one to assume:
+**Ties.** Rows of a query with equal scores have no order. `ties` chooses the order to assume:
 
-- ``ties=0.5``, the default: any order is as likely as any other, and the result is the exact
-  expected value over all of them, in closed form;
-- ``ties=1``: the order that makes the most of the metric;
-- ``ties=0``: the order that makes the least of it;
+- ``ties=0.5``, the default: all orders are equally likely, and the result is the exact expected value over them, in
+  closed form;
+- ``ties=1``: the order that maximises the metric;
+- ``ties=0``: the order that minimises the metric;
 - ``ties="ordinal"``, for metrics of positions: the order in which the rows are given, as in most other programs. The
   result then depends on that order.
 
-In metrics of pairs, `ties` is what a pair with equal scores counts, and may be any number from 0
-to 1; the three values above are what the rule says. (:func:`pairwise_error` is an error, so
-there 1 is the worst.) Tau-b has a rule of its own.
+In metrics of pairs, `ties` is the value of a pair with equal scores and may be any number from 0 to 1; the values 0,
+0.5 and 1 have the meaning given above. (:func:`pairwise_error` is an error, so there 1 is the worst case.)
+:func:`kendall_tau` follows the definition of tau-b instead.
 
-:func:`pair_accuracy` is about given pairs instead of true values.
+:func:`pair_accuracy` compares scores with given pairs instead of true values.
 
-:func:`f_score` and :func:`best_f_score` are about decisions, not about an order: one threshold for all rows, which have
-no queries there, and a tie with it is below it. :func:`threshold_at_rate` makes a threshold.
+:func:`f_score` and :func:`best_f_score` evaluate binary decisions instead of an order. They use one threshold for all
+rows, have no queries, and count a score equal to the threshold as below it. :func:`threshold_at_rate` computes a
+threshold from the expected share of positive rows.
 
-Time is O(m log m) for m rows, a few sorts, whatever the number of queries (:func:`err` says what ties cost it).
+The running time is O(m log m) for m rows, independent of the number of queries (see :func:`err` for the cost of ties).
 
-:func:`auc_interval` says how far to trust an area under the ROC curve, and :func:`compare_scores` whether one scorer is
-better than another.
+:func:`auc_interval` computes a confidence interval of the area under the ROC curve, and :func:`compare_scores` tests
+whether one scorer is better than another.
 """
 
 from kernelrank.metrics._auc import AUCInterval, auc, auc_interval

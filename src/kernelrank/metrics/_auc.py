@@ -1,4 +1,4 @@
-"""The area under the ROC curve, and how far to trust it."""
+"""Area under the ROC curve and its confidence interval."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kernelrank.metrics._influence import RowCounts, check_confidence, influence
 from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, summarise
 
 _CLASSES = "pair of a positive and a negative row"
-_DRAWN_AT_ONCE = 50_000  # values: they stay in the cache
+_DRAWN_AT_ONCE = 50_000  # values per chunk, so that a chunk stays in the cache
 
 
 class AUCInterval(NamedTuple):
-    """An area under the ROC curve, and the ends of its confidence interval."""
+    """Area under the ROC curve with the ends of its confidence interval."""
 
     auc: float
     low: float
@@ -38,7 +38,7 @@ def auc(
     undefined: Undefined = "skip",
     per_query: bool = False,
 ) -> Summary:
-    """Area under the ROC curve: the share of pairs of a positive and a negative row in the right order.
+    """Compute the area under the ROC curve: the share of correctly ordered pairs of a positive and a negative row.
 
     Parameters
     ----------
@@ -51,17 +51,17 @@ def auc(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows; a pair weighs ``w[i] * w[j]``.
     ties : float, default=0.5
-        What a pair of different classes with equal scores counts, from 0 to 1.
+        Value of a pair of different classes with equal scores, from 0 to 1.
     undefined : {"skip", 0, 1}, default="skip"
-        The value for a query without both classes. With "skip" the query is left out of the mean.
+        Value of a query without both classes. With "skip" the query is left out of the mean.
     per_query : bool, default=False
-        Whether to return the values of the queries, in the order of their first rows, instead of the mean; NaN
-        for one without both classes, unless `undefined` is a number.
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean. The
+        value is NaN for a query without both classes, unless `undefined` is a number.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between 0 and 1; 0.5 is what random scores get.
+        Between 0 and 1; random scores have an expected value of 0.5.
 
     Raises
     ------
@@ -77,8 +77,8 @@ def auc(
 
     See Also
     --------
-    concordance_index : The same for any true values.
-    auc_interval : A confidence interval.
+    concordance_index : Generalisation to any true values.
+    auc_interval : Area with a confidence interval.
 
     Examples
     --------
@@ -101,26 +101,26 @@ def auc_interval(
     n_resamples: int = 2000,
     random_state: int | np.random.RandomState | None = None,
 ) -> AUCInterval:
-    """Area under the ROC curve with a confidence interval; ties count half.
+    """Compute the area under the ROC curve with a confidence interval; ties count half.
 
-    Without queries, the normal approximation with DeLong's variance [1]_: rows are a sample, each class of
-    its own. With queries, a percentile bootstrap of their mean: queries are a sample, and whole
-    ones are drawn.
+    Without queries, the interval is the normal approximation with DeLong's variance [1]_; the rows of each class are
+    regarded as a sample. With queries, it is a percentile bootstrap of the mean over queries; the queries are regarded
+    as a sample and resampled as a whole.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         Two distinct numbers; the higher one is positive.
     y_score : array-like of shape (n_samples,)
-        Scores of a model that has not seen these rows.
+        Scores of a model that was not trained on these rows.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     confidence : float, default=0.95
-        Probability that such an interval holds the true value, above 0 and below 1.
+        Confidence level: the probability that the interval contains the true value, above 0 and below 1.
     n_resamples : int, default=2000
-        Samples of queries that the bootstrap draws.
+        Number of bootstrap samples of queries.
     random_state : int, RandomState instance or None, default=None
-        Of the bootstrap; pass an int for the same interval every time.
+        Random number generator of the bootstrap; pass an int for reproducible results.
 
     Returns
     -------
@@ -130,8 +130,8 @@ def auc_interval(
     Raises
     ------
     ValueError
-        If `y_true` has more than two distinct values, if there are fewer than two rows of either class, or with queries
-        if fewer than two of them have both classes.
+        If `y_true` has more than two distinct values, if there are fewer than two rows of either class, or, with
+        queries, if fewer than two of them have both classes.
 
     Warns
     -----
@@ -140,9 +140,9 @@ def auc_interval(
 
     Notes
     -----
-    DeLong's variance takes O(m log m), as by midranks [2]_. An area of exactly 0 or 1 has a variance of
-    zero, and so an interval without width: few rows of a class that is easily told apart show
-    no error, which does not mean that there is none. The same holds if the area is equal in all queries.
+    DeLong's variance is computed in O(m log m), the complexity of the algorithm by midranks [2]_. If the area is
+    exactly 0 or 1, or equal in all queries, the estimated variance is zero and the interval has no width. This is a
+    limit of the estimate from few rows and does not mean that the true value is certain.
 
     References
     ----------
@@ -167,7 +167,7 @@ def auc_interval(
     mean = summarise(values, False, "skip", _CLASSES, NoComparablePairsError)
     values = values[~np.isnan(values)]
     if len(values) < 2:
-        raise ValueError("The bootstrap takes two queries at least that have both classes, there is one.")
+        raise ValueError("The bootstrap requires at least two queries with both classes, got one.")
     seed = check_random_state(random_state).randint(2**32, dtype=np.uint32)
     means = _resampled_means(values, n_resamples, np.random.default_rng(seed))
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
@@ -188,7 +188,7 @@ def _delong(y_true: ArrayLike, y_score: ArrayLike, confidence: float) -> AUCInte
 
 
 def _resampled_means(values: NDArray[np.float64], n_resamples: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Means of samples of the size of `values`, drawn from them with replacement."""
+    """Return the means of bootstrap samples of `values`, each of their size."""
     means = np.empty(n_resamples)
     step = max(1, _DRAWN_AT_ONCE // len(values))
     for start in range(0, n_resamples, step):

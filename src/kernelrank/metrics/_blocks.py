@@ -1,16 +1,15 @@
-"""Rows in the order of their scores, query by query, with ties kept together.
+"""Rows sorted by score within each query, with ties grouped into blocks.
 
-All metrics of positions work on this picture of the data::
+All metrics of positions work on this representation of the data::
 
     query                 a               b
     scores        9   7 7 7   4       8 8   5
     blocks       [ ] [     ] [ ]     [   ] [ ]
     above         0   1       4       0     2
 
-Rows of a block may come in any order; what is above and below them does not depend on it. A metric
-is then a sum over the rows of a block, and a sum over the blocks of a query. Both are sums over
-segments, one after the other in memory: no sum runs across queries, to lose digits in a long
-total, and no loop of Python runs over them.
+The rows of a block may come in any order; the rows above and below the block do not depend on it. A metric is a sum
+over the rows of a block, and then a sum over the blocks of a query. Both are sums over segments that are contiguous in
+memory. No sum runs across queries, so no digits are lost in a long total, and no Python loop over queries is needed.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ _TIES = number("0, 0.5 or 1 in a metric of positions", lambda value: value in (0
 
 @dataclass(frozen=True)
 class Blocks:
-    """Rows sorted by query and falling score, in blocks of rows whose order is open.
+    """Rows sorted by query and descending score, in blocks of rows whose order is undetermined.
 
     Attributes
     ----------
     order : ndarray of shape (n_rows,)
-        The rows, sorted.
+        Row indices in sorted order.
     starts : ndarray of shape (n_blocks,)
-        First of the sorted rows of each block.
+        Index of the first sorted row of each block.
     query_starts : ndarray of shape (n_queries,)
-        First of the sorted rows of each query, queries in the order of their codes.
+        Index of the first sorted row of each query, queries in the order of their codes.
     """
 
     order: Ints
@@ -53,27 +52,27 @@ class Blocks:
 
     @cached_property
     def sizes(self) -> Ints:
-        """Rows of each block."""
+        """Number of rows per block."""
         return np.diff(self.starts, append=len(self.order))
 
     @cached_property
     def query_sizes(self) -> Ints:
-        """Rows of each query."""
+        """Number of rows per query."""
         return np.diff(self.query_starts, append=len(self.order))
 
     @cached_property
     def above(self) -> Ints:
-        """Rows of the same query above each block."""
+        """Number of rows of the same query above each block."""
         return self.positions[self.starts]
 
     @cached_property
     def positions(self) -> Ints:
-        """Rows of the same query before each of the sorted rows."""
+        """Number of rows of the same query before each sorted row."""
         return np.arange(len(self.order)) - np.repeat(self.query_starts, self.query_sizes)
 
     @cached_property
     def first_blocks(self) -> Ints:
-        """First block of each query."""
+        """Index of the first block of each query."""
         return np.searchsorted(self.starts, self.query_starts)
 
     @cached_property
@@ -82,24 +81,24 @@ class Blocks:
         return len(self.starts) < len(self.order)
 
     def to_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Give each of the sorted rows the value of its block."""
+        """Expand values of blocks to the sorted rows."""
         return np.repeat(values, self.sizes) if self.tied else values
 
     def over_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum values of sorted rows over each block."""
+        """Sum values of sorted rows within each block."""
         return np.add.reduceat(values, self.starts) if self.tied else values
 
     def over_blocks(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum values of blocks over each query."""
+        """Sum values of blocks within each query."""
         return np.add.reduceat(values, self.first_blocks)
 
     def over_queries(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum values of sorted rows over each query."""
+        """Sum values of sorted rows within each query."""
         return np.add.reduceat(values, self.query_starts)
 
     def counted_above(self, counts: Ints) -> Ints:
-        """Sum whole numbers of blocks over those above each block in its query."""
-        running = np.cumsum(counts) - counts  # exact, so it may run across queries
+        """Sum integer values of blocks over the blocks above each block in its query."""
+        running = np.cumsum(counts) - counts  # exact for integers, so it may run across queries
         blocks_per_query = np.diff(self.first_blocks, append=len(counts))
         return running - np.repeat(running[self.first_blocks], blocks_per_query)
 
@@ -107,7 +106,7 @@ class Blocks:
 def check_rows(
     y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None
 ) -> tuple[Floats, Floats, NDArray[np.int32] | None]:
-    """Return truth, scores and codes of the queries (None for a single one)."""
+    """Return true values, scores and query codes (None for a single query)."""
     truth = check_vector(y_true, "y_true")
     if len(truth) == 0:
         raise ValueError("y_true is empty: there are no rows to rank.")
@@ -116,13 +115,13 @@ def check_rows(
 
 
 def check_depth(k: int | None) -> int | None:
-    """Return how many of the first positions count, None for all."""
+    """Return the number of leading positions that count, None for all."""
     (COUNT | NONE)("k", k)
     return None if k is None else int(k)
 
 
 def sort_rows(truth: Floats, scores: Floats, codes: NDArray[np.int32] | None, ties: Ties = 0.5) -> Blocks:
-    """Sort by query and falling score; with `ties` other than 0.5 each row is a block of its own."""
+    """Sort by query and descending score; with `ties` other than 0.5 each row is a block of its own."""
     _TIES("ties", ties)
     ordinal = ties == "ordinal"
     sizes = np.bincount(codes) if codes is not None else np.array([len(scores)])
@@ -131,7 +130,7 @@ def sort_rows(truth: Floats, scores: Floats, codes: NDArray[np.int32] | None, ti
     starts = _block_starts(scores[order], query_starts)
     if ties != 0.5 and len(starts) < len(order):
         if not ordinal:
-            # The sort is stable: rows that are sorted by their true values first are in that order where scores tie.
+            # The sort is stable: rows are sorted by true value first, and keep that order where scores tie.
             first = sort_falling(truth if ties == 1 else -truth)
             order = first[sort_falling(scores[first], None if codes is None else codes[first])]
         starts = np.arange(len(order))
@@ -141,8 +140,8 @@ def sort_rows(truth: Floats, scores: Floats, codes: NDArray[np.int32] | None, ti
 def accumulate(operation: np.ufunc, values: Floats, starts: Ints) -> Floats:
     """Apply ``operation.accumulate`` to each segment of the values.
 
-    Results reach back over 1, 2, 4, ... values until they cover the longest segment. Nothing runs on from one segment
-    to the next, to lose digits there.
+    Partial results cover 1, 2, 4, ... values until they cover the longest segment. Segments are independent of each
+    other, so no digits are lost in a total across segments.
     """
     if len(starts) == 1:
         return np.asarray(operation.accumulate(values))
@@ -158,7 +157,7 @@ def accumulate(operation: np.ufunc, values: Floats, starts: Ints) -> Floats:
 
 
 def _block_starts(values: Floats, query_starts: Ints) -> Ints:
-    """Return where sorted values differ from the ones before, or a query begins."""
+    """Return the indices where a sorted value differs from the one before it, or a query begins."""
     begins = np.append(True, values[1:] != values[:-1])
     begins[query_starts] = True
     return np.flatnonzero(begins)

@@ -1,4 +1,4 @@
-"""Metrics of a reader who goes down the list and stops at what satisfies."""
+"""Cascade metrics: a user scans the list from the top and stops at a satisfying row."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from kernelrank.metrics._gain import LARGEST_GRADE, exponential_gains
 from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, summarise
 from kernelrank.metrics._relevance import sort_relevant
 
-# Readers who come somewhere with a smaller probability add nothing: all the others have stopped further up, and weigh
-# more.
+# Positions that are reached with a smaller probability are neglected: their contribution is lost in floating-point
+# rounding beside that of the positions above.
 _NEGLIGIBLE = 1e-20
 
 
@@ -37,46 +37,46 @@ def reciprocal_rank(
     undefined: Undefined = 0,
     per_query: bool = False,
 ) -> Summary:
-    """One divided by the position of the first relevant row; over queries, MRR.
+    """Compute the reciprocal rank of the first relevant row; its mean over queries is the MRR.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True utilities; a row is relevant if its own exceeds `threshold`.
+        True utilities; a row is relevant if its value exceeds `threshold`.
     y_score : array-like of shape (n_samples,)
         Predicted scores.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     k : int, optional
-        How many of the first positions count; all by default.
+        Number of leading positions that count; all by default.
     threshold : float, default=0.0
     ties : {0, 0.5, 1, "ordinal"}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders, the best, or that of
-        the rows; see :mod:`kernelrank.metrics`.
+        Order assumed for rows with equal scores: the worst (0), the expected value over all orders (0.5), the best (1),
+        or the order in which the rows are given; see :mod:`kernelrank.metrics`.
     undefined : {0, "skip", 1}, default=0
-        The value for a query without a relevant row. With "skip" the query is left out of the mean.
+        Value of a query without a relevant row. With "skip" the query is left out of the mean.
     per_query : bool, default=False
-        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between 0 and 1; by default it is trec_eval's ``recip_rank``.
+        Between 0 and 1; by default the value is trec_eval's ``recip_rank``.
 
     Examples
     --------
     >>> from kernelrank.metrics import reciprocal_rank
     >>> reciprocal_rank([0, 0, 1, 1], [0.9, 0.8, 0.7, 0.1])
     0.3333333333333333
-    >>> reciprocal_rank([0, 1], [0.5, 0.5])  # first or second, as likely
+    >>> reciprocal_rank([0, 1], [0.5, 0.5])  # first or second with equal probability
     0.75
     """
     k = check_depth(k)
     UNDEFINED("undefined", undefined)
     relevant, blocks = sort_relevant(y_true, y_score, qid, threshold, ties)
     here = blocks.over_rows(relevant[blocks.order])
-    # Nobody reads beyond the first block with a relevant row. Of its t rows, r are relevant: after i others, the next
-    # row is a relevant one with probability r / (t - i).
+    # A user stops at the first block with a relevant row at the latest. Of its t rows, r are relevant: after i other
+    # rows, the next row is relevant with probability r / (t - i).
     first = np.flatnonzero((here > 0) & (blocks.counted_above(here) == 0))
     lengths = blocks.sizes[first] - here[first] + 1
     starts = np.cumsum(lengths) - lengths
@@ -101,13 +101,13 @@ def err(
     undefined: Undefined = 0,
     per_query: bool = False,
 ) -> Summary:
-    r"""Return the expected reciprocal rank, averaged over the queries.
+    r"""Compute the expected reciprocal rank, averaged over the queries.
 
     .. math:: \mathrm{ERR} = \sum_{i=1}^{k} \frac{1}{i} R_i \prod_{j<i} (1 - R_j), \quad
         R_i = \frac{2^{y_i} - 1}{2^{y_{\max}}}
 
-    with :math:`y_i` the grade at position i of the order by falling score: a reader goes down the list, and each
-    row satisfies with probability :math:`R_i` [1]_.
+    with :math:`y_i` the grade at position i of the order by descending score: a user scans the list from the top, and
+    stops at a row with probability :math:`R_i` [1]_.
 
     Parameters
     ----------
@@ -118,17 +118,17 @@ def err(
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     k : int, optional
-        How many of the first positions count; all by default.
+        Number of leading positions that count; all by default.
     max_grade : float, optional
-        The highest grade there is, 1000 at most. By default that of `y_true`, over all queries; give it to compare
-        results of different data.
+        The highest possible grade, at most 1000. By default it is the highest grade in `y_true`, over all queries; set
+        it to compare results of different data sets.
     ties : {0, 0.5, 1, "ordinal"}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders, the best, or that of
-        the rows; see :mod:`kernelrank.metrics`.
+        Order assumed for rows with equal scores: the worst (0), the expected value over all orders (0.5), the best (1),
+        or the order in which the rows are given; see :mod:`kernelrank.metrics`.
     undefined : {0, "skip", 1}, default=0
-        The value for a query in which all grades are 0. With "skip" the query is left out of the mean.
+        Value of a query in which all grades are 0. With "skip" the query is left out of the mean.
     per_query : bool, default=False
-        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean.
 
     Returns
     -------
@@ -142,9 +142,10 @@ def err(
 
     Notes
     -----
-    Takes O(m log m) if there are no ties, or if they are broken by `ties` of 0 or 1. The expected value takes
-    O(r c) more for a block of tied rows, r of them of a positive grade, where c is how far down
-    the block a reader may come: all of it at most, k at most, and about 46 divided by the mean of R in it.
+    The running time is O(m log m) without ties, or if ties are broken with `ties` of 0 or 1. The expected value takes
+    an additional O(r c) per block of tied rows, where r is the number of its rows with a positive grade and c is the
+    number of positions of the block that a user can reach: at most its size, at most k, and about 46 divided by the
+    mean of R in the block.
 
     References
     ----------
@@ -167,7 +168,7 @@ def err(
     stops = (gains / np.exp2(top))[blocks.order]
     passing = np.multiply.reduceat(1.0 - stops, blocks.starts) if blocks.tied else 1.0 - stops
     reached = products_before(passing, blocks.first_blocks)
-    # What a block adds for a reader who comes to it: this is right for single rows, and where none satisfies.
+    # Contribution of each block, given that it is reached. Exact for blocks of one row and blocks with R = 0.
     worth = stops[blocks.starts] * _reciprocals(blocks.above, k)
     if blocks.tied:
         _set_worth_of_ties(worth, blocks, stops, reached, k)
@@ -177,17 +178,17 @@ def err(
 
 
 def _set_worth_of_ties(worth: Floats, blocks: Blocks, stops: Floats, reached: Floats, k: int | None) -> None:
-    """Overwrite the worth of blocks of several rows by its mean over their orders.
+    """Replace the contribution of each block of several rows with its mean over their orders.
 
-    With E_j the mean of the product of 1 - R over all choices of j of the rows, a reader passes j rows with
-    probability E_j, and stops at the one after them with probability E_j - E_{j+1}.
+    With E_j the mean of the product of 1 - R over all subsets of j rows, a user passes the first j rows with
+    probability E_j, and stops at the next row with probability E_j - E_{j+1}.
     """
     above, sizes = blocks.above, blocks.sizes
     counts = blocks.over_rows((stops > 0).astype(np.int64))
     chosen = np.flatnonzero((sizes > 1) & (counts > 0) & (reached > _NEGLIGIBLE) & (above < (k or np.inf)))
     if len(chosen) == 0:
         return
-    # E_j is at most the j-th power of the mean of 1 - R (Maclaurin's inequality): nobody comes deeper than this.
+    # E_j is at most the j-th power of the mean of 1 - R (Maclaurin's inequality), which bounds the depth to compute.
     with np.errstate(divide="ignore", over="ignore"):
         deepest = np.log(_NEGLIGIBLE) / np.log1p(-blocks.over_rows(stops)[chosen] / sizes[chosen])
     depths = np.clip(np.ceil(deepest), 1, sizes[chosen]).astype(np.int64)
@@ -202,10 +203,10 @@ def _set_worth_of_ties(worth: Floats, blocks: Blocks, stops: Floats, reached: Fl
 
 
 def products_before(values: Floats, starts: Ints) -> Floats:
-    """Return the product of the values before each one in its segment, 1 at its start."""
+    """Return the product of the values before each value in its segment, 1 at the start of a segment."""
     return accumulate(np.multiply, after_one(values, starts), starts)
 
 
 def _reciprocals(positions: Ints, k: int | None) -> Floats:
-    """1, 1/2, 1/3, ... for positions 0, 1, 2, ..., but 0 from k on."""
+    """Return 1, 1/2, 1/3, ... for positions 0, 1, 2, ..., and 0 from position k on."""
     return np.where(positions < (np.inf if k is None else k), 1.0 / (positions + 1), 0.0)

@@ -1,4 +1,4 @@
-"""Scorers compared on the same rows: how much better one is than another, and whether that can be chance."""
+"""Comparison of scorers on the same rows: differences in concordance, with confidence intervals and tests."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from kernelrank.metrics._influence import Floats, RowCounts, check_confidence, i
 from kernelrank.metrics._queries import summarise
 
 _COMPARABLE = "pair of rows with different values of y_true"
-_EXACT = 50  # signed ranks: all their signs are counted, which floats do without rounding
+_EXACT = 50  # up to this number of signed ranks, all choices of signs are counted, exactly in float64
 
 
 @dataclass(frozen=True)
 class ScorerDifference:
-    """How much better one scorer is than another.
+    """Difference in concordance between two scorers.
 
     Attributes
     ----------
     first, second : hashable
-        Names of the two.
+        Names of the two scorers.
     difference : float
         Concordance of the first minus that of the second.
     low, high : float
-        Confidence interval of the difference, not corrected for there being others.
+        Confidence interval of the difference, not corrected for multiple comparisons.
     pvalue : float
-        Two-sided: how likely so large a difference is between scorers that are equally good.
+        Two-sided p-value: the probability of a difference at least as large between equally good scorers.
     corrected_pvalue : float
-        The same, corrected for there being other differences.
+        The p-value corrected for multiple comparisons.
     """
 
     first: Hashable
@@ -52,24 +52,24 @@ class ScorerDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What :func:`compare_scores` returns; ``print`` shows it as a table.
+    """Result of :func:`compare_scores`; ``print`` shows it as a table.
 
     Attributes
     ----------
     names : tuple
         Names of the scorers.
     estimates : tuple of float
-        Concordance of each.
+        Concordance of each scorer.
     intervals : tuple of (float, float)
-        Confidence interval of each.
+        Confidence interval of each concordance.
     differences : tuple of ScorerDifference
-        Each scorer against each of those after it; ``pandas.DataFrame(list(differences))`` makes a table of them.
+        Difference for each pair of scorers, in order; ``pandas.DataFrame(list(differences))`` makes a table of them.
     method : {"DeLong", "DeLong, with the jackknife", "Wilcoxon signed ranks"}
-        The test.
+        Name of the test.
     confidence : float
-        Of the intervals.
+        Confidence level of the intervals.
     notes : tuple of str
-        What estimates on new rows were made of, and what was left out of them.
+        How estimates on new rows were computed, and what was left out of them.
     """
 
     names: tuple[Hashable, ...]
@@ -115,35 +115,37 @@ def compare_scores(
     qid: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Comparison:
-    """Compare the concordance of several scorers on the same rows, with tests of their differences.
+    """Compare the concordance of several scorers on the same rows and test their differences.
 
-    Without queries, rows are a sample, and a row is in many pairs. For two classes this is DeLong's test of areas under
-    the ROC curve [1]_; for other true values the same test of the concordance index, as in [2]_. With queries, queries
-    are a sample: Wilcoxon's signed-rank test [3]_ of the differences in their concordance.
+    Without queries, the rows are regarded as a sample, and each row takes part in many pairs. For two classes this is
+    DeLong's test of areas under the ROC curve [1]_; for other true values it is the same test of the concordance index,
+    as in [2]_. With queries, the queries are regarded as a sample, and the differences in their concordance are tested
+    with Wilcoxon's signed-rank test [3]_.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         True utilities; equal ones are not compared.
     scores : mapping, data frame, list or array
-        Scores of models that have not seen these rows: a mapping of names to vectors, a data frame with a column a
-        scorer, a list of vectors, or an array of shape (n_samples, n_scorers). Without names, scorers are 0, 1, ...
+        Scores of models that were not trained on these rows: a mapping of names to vectors, a data frame with one
+        column per scorer, a list of vectors, or an array of shape (n_samples, n_scorers). Scorers without names are
+        called 0, 1, ...
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     confidence : float, default=0.95
-        Of the intervals, above 0 and below 1.
+        Confidence level of the intervals, above 0 and below 1.
 
     Returns
     -------
     Comparison
-        The concordance of each scorer, and for each two of them the difference, its interval, and the p-value
+        The concordance of each scorer, and for each pair of scorers the difference, its interval, and the p-value
         with and without Holm's correction [4]_.
 
     Raises
     ------
     ValueError
-        If there are fewer than two scorers, if a class of two has fewer than two rows, or with queries if fewer than
-        two of them have a comparable pair.
+        If there are fewer than two scorers, if one of two classes has fewer than two rows, or, with queries, if fewer
+        than two of them have a comparable pair.
     NoComparablePairsError
         If no query has two different true values.
 
@@ -154,29 +156,29 @@ def compare_scores(
 
     See Also
     --------
-    concordance_index : What is compared; ties in the scores count half.
-    auc_interval : The interval of a single area under the ROC curve.
+    concordance_index : The metric that is compared; ties in the scores count half.
+    auc_interval : Confidence interval of a single area under the ROC curve.
 
     Notes
     -----
-    Only the order of the scores matters, so scorers may be on different scales. Time for m rows is O(m log m) a scorer,
-    as by the fast algorithm for DeLong's test [5]_, and O(m) for each two of them.
+    Only the order of the scores matters, so scorers may be on different scales. The running time for m rows is
+    O(m log m) per scorer, as for the fast algorithm for DeLong's test [5]_, and O(m) per pair of scorers.
 
     *Equal scorers.* If the difference is zero, the p-value is 1.
 
-    *No variance.* If a scorer is ahead of another by the same share of pairs in every row, as a perfect one is
-    ahead of a constant one, the estimated variance of the difference is zero. Then the interval has no width, and the
-    normal approximation would give a p-value of zero even to four rows. It is ``2 ** (1 - k)`` instead, for k
-    comparable pairs of which no two have a row in common: the chance that k independent comparisons all favour the same
-    scorer.
+    *No variance.* If one scorer is ahead of another by the same share of pairs in every row, such as a perfect scorer
+    compared with a constant one, the estimated variance of the difference is zero. Then the interval has no width, and
+    the normal approximation would give a p-value of zero even for four rows. The p-value is ``2 ** (1 - k)`` instead,
+    for k comparable pairs of which no two have a row in common: the probability that k independent comparisons all
+    favour the same scorer.
 
-    *Queries.* The estimates are means over the queries, and their intervals Student's. The p-value is not made from
-    these, so it may be below 0.05 although the interval of 95 % holds zero. Queries in which two scorers are equal take
-    part in the ranking of the differences, but have no sign [6]_: if they are left out beforehand, a difference can
-    become significant by shrinking. With up to 50 other queries the p-value is exact, whether or not differences tie;
-    with more it is a normal approximation.
+    *Queries.* The estimates are means over the queries, with intervals from Student's t distribution. The p-value is
+    not derived from the intervals, so it may be below 0.05 although the 95 % interval contains zero. Queries in which
+    two scorers are equal take part in the ranking of the differences, but have no sign [6]_: if they were left out
+    beforehand, a difference could become significant by shrinking. With up to 50 other queries the p-value is exact,
+    whether or not differences tie; with more it is a normal approximation.
 
-    *Correction.* Holm's holds whatever the dependence between the differences, and is never less powerful than
+    *Correction.* Holm's correction is valid for any dependence between the differences, and is never less powerful than
     Bonferroni's, which is ``min(1, pvalue * len(differences))``. Intervals are not corrected.
 
     References
@@ -217,17 +219,19 @@ def compare_scores(
     truth = check_vector(y_true, "y_true")
     vectors = {name: check_vector(each, f"scores[{name!r}]", len(truth)) for name, each in _name_scorers(scores)}
     if len(vectors) < 2:
-        raise ValueError(f"scores must have two scorers at least to compare, got {len(vectors)}.")
+        raise ValueError(f"scores must have at least two scorers to compare, got {len(vectors)}.")
     if qid is None:
         rows = RowCounts(truth)
         wins = [rows.wins(each) for each in vectors.values()]
         return compare_samples(tuple(vectors), wins, RowSample(rows.pairs, rows.strata), confidence)
     codes, _ = encode_queries(qid, len(truth))
     values = [concordance_index(truth, each, qid=codes, per_query=True) for each in vectors.values()]
-    summarise(values[0], False, "skip", _COMPARABLE, NoComparablePairsError)  # for its error and its warning
+    summarise(
+        values[0], False, "skip", _COMPARABLE, NoComparablePairsError
+    )  # raises the error or warns about undefined queries
     values = [each[~np.isnan(each)] for each in values]
     if len(values[0]) < 2:
-        raise ValueError("A comparison takes two queries at least that have a comparable pair, there is one.")
+        raise ValueError("A comparison requires at least two queries with a comparable pair, got one.")
     return compare_samples(tuple(vectors), values, QuerySample(len(values[0])), confidence)
 
 
@@ -241,12 +245,12 @@ def _name_scorers(scores: Any) -> Iterable[tuple[Hashable, Any]]:
         return enumerate(scores)
     table = as_array(scores, "scores")
     if table.ndim != 2:
-        raise ValueError(f"scores must have a column a scorer, got an array of shape {table.shape}.")
+        raise ValueError(f"scores must have one column per scorer, got an array of shape {table.shape}.")
     return enumerate(table.T)
 
 
 class Sample(Protocol):
-    """What scorers were measured on, and so what their values and the differences of these say."""
+    """Sample on which scorers were measured; defines the estimate, its variance and the test."""
 
     @property
     def method(self) -> str:
@@ -254,10 +258,10 @@ class Sample(Protocol):
 
     @property
     def n_values(self) -> int | None:
-        """How many independent values an estimate is the mean of; None for a one that is no mean."""
+        """Number of independent values that an estimate is the mean of; None if it is not a mean."""
 
     def moments(self, values: Floats) -> tuple[float, float]:
-        """Return the estimate that values make, and its variance."""
+        """Return the estimate from the values, and its variance."""
 
     def pvalue(self, differences: Floats, estimate: float, variance: float) -> float:
         """Return the two-sided p-value of the differences between two scorers, given their moments."""
@@ -265,12 +269,12 @@ class Sample(Protocol):
 
 @dataclass(frozen=True)
 class RowSample:
-    """Independent rows, or units of rows: the values are the pairs of each row in the right order.
+    """Independent rows, or units of rows; the values are the correctly ordered pairs of each row.
 
     Attributes
     ----------
     pairs : ndarray of shape (n_rows,)
-        All pairs of each row.
+        Number of pairs of each row.
     strata, units : ndarray of shape (n_rows,), optional
         As in :func:`kernelrank.metrics._influence.variance`.
     """
@@ -282,23 +286,23 @@ class RowSample:
     n_values = None
 
     def moments(self, values: Floats) -> tuple[float, float]:
-        """Return a share of pairs and its variance."""
+        """Return the share of correctly ordered pairs and its variance."""
         share, u = influences(values, self.pairs)
         return share, variance(u, strata=self.strata, units=self.units)
 
     def pvalue(self, differences: Floats, estimate: float, variance: float) -> float:
-        """Test by the normal approximation, or by signs if there is no variance."""
+        """Test with the normal approximation, or a sign test if the variance is zero."""
         if estimate == 0:
             return 1.0
         deviation = np.sqrt(variance)
-        if deviation < 1e-9 * abs(estimate):  # nothing but rounding
+        if deviation < 1e-9 * abs(estimate):  # floating-point rounding only
             return min(1.0, 2.0 ** (1 - self._n_disjoint()))
         return float(2 * ndtr(-abs(estimate) / deviation))
 
     def _n_disjoint(self) -> int:
-        """Return how many pairs there are at least of which no two have a row, or unit, in common.
+        """Return a lower bound of the number of pairs of which no two have a row, or unit, in common.
 
-        By Vizing's theorem, the pairs can be parted into such sets, one more of them than the most pairs of a row.
+        By Vizing's theorem, the pairs can be partitioned into such sets; their number is the largest degree plus one.
         """
         pairs = self.pairs if self.units is None else np.bincount(self.units, weights=self.pairs)
         return int(np.ceil(pairs.sum() / 2 / (pairs.max() + 1)))
@@ -306,7 +310,7 @@ class RowSample:
 
 @dataclass(frozen=True)
 class QuerySample:
-    """Independent queries: the values are the concordances of `n_values` queries."""
+    """Independent queries; the values are the concordances of `n_values` queries."""
 
     n_values: int
     method = "Wilcoxon signed ranks"
@@ -316,8 +320,8 @@ class QuerySample:
         return float(values.mean()), float(values.var(ddof=1) / self.n_values)
 
     def pvalue(self, differences: Floats, estimate: float, variance: float) -> float:
-        """Test by signed ranks, zeros being ranked but without a sign."""
-        differences = np.round(differences, 12)  # 1 - 2/3 is to tie with 1/3
+        """Test with Wilcoxon's signed ranks; zeros are ranked but have no sign."""
+        differences = np.round(differences, 12)  # so that 1 - 2/3 ties with 1/3
         n_signed = np.count_nonzero(differences)
         if n_signed == 0:
             return 1.0
@@ -327,10 +331,10 @@ class QuerySample:
 
 
 def _exact_signed_ranks(differences: Floats) -> float:
-    """Return the p-value of signed ranks given ties and zeros: every choice of signs is equally likely."""
+    """Return the exact p-value given ties and zeros, with all choices of signs equally likely."""
     signed = differences[differences != 0]
-    ranks = (2 * rankdata(np.abs(signed))).astype(np.intp)  # doubled, as tied ones may be halves; zeros come before
-    ways = np.zeros((len(signed) + 1, ranks.sum() + 1))  # to have so many positive ones, with such a sum of ranks
+    ranks = (2 * rankdata(np.abs(signed))).astype(np.intp)  # doubled, as midranks may be halves; zeros rank before
+    ways = np.zeros((len(signed) + 1, ranks.sum() + 1))  # choices of signs, by number and rank sum of the positive ones
     ways[0, 0] = 1
     for rank in ranks:
         ways[1:, rank:] += ways[:-1, :-rank]
@@ -344,7 +348,7 @@ def _exact_signed_ranks(differences: Floats) -> float:
 def compare_samples(
     names: Sequence[Hashable], values: Sequence[Floats], sample: Sample, confidence: float
 ) -> Comparison:
-    """Compare each two of several scorers by their values on the same sample."""
+    """Compare each pair of several scorers by their values on the same sample."""
     estimates, intervals = [], []
     for each in values:
         moments = sample.moments(each)
@@ -369,7 +373,7 @@ def compare_samples(
 
 
 def correct_pvalues(pvalues: Sequence[float]) -> list[float]:
-    """Correct for several tests by Holm's method: the smallest of n counts n times, the next n - 1 times, ..."""
+    """Correct for multiple tests by Holm's method: multiply the smallest of n by n, the next by n - 1, ..."""
     order = np.argsort(pvalues)
     multiplied = np.sort(pvalues) * np.arange(len(pvalues), 0, -1)
     corrected = np.empty(len(pvalues))
@@ -382,7 +386,7 @@ def _show_interval(low: float, high: float) -> str:
 
 
 def _align(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Pad columns, the first to the left and the others to the right."""
+    """Pad columns; the first is aligned left and the others right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(

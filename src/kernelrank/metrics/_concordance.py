@@ -28,7 +28,7 @@ def concordance_index(
     per_query: bool = False,
     n_jobs: int | None = None,
 ) -> Summary:
-    """Share of comparable pairs that the scores put in the right order.
+    """Compute the share of comparable pairs that the scores put in the right order.
 
     Rows of the same query with different true values are comparable. With two distinct true
     values this is the area under the ROC curve.
@@ -36,7 +36,7 @@ def concordance_index(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True utilities; equal ones are not compared.
+        True utilities; rows with equal utilities are not compared.
     y_score : array-like of shape (n_samples,)
         Predicted scores.
     qid : array-like of shape (n_samples,), optional
@@ -44,19 +44,19 @@ def concordance_index(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows; a pair weighs ``w[i] * w[j]``.
     ties : float, default=0.5
-        What a comparable pair with equal scores counts, from 0 (an error) to 1 (correct).
+        Value of a comparable pair with equal scores, from 0 (incorrect) to 1 (correct).
     undefined : {"skip", 0, 1}, default="skip"
-        The value for a query without a comparable pair. With "skip" the query is left out of the mean.
+        Value of a query without a comparable pair. With "skip" the query is left out of the mean.
     per_query : bool, default=False
-        Whether to return the values of the queries, in the order of their first rows, instead of the mean; NaN
-        for one without a comparable pair, unless `undefined` is a number.
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean. The
+        value is NaN for a query without a comparable pair, unless `undefined` is a number.
     n_jobs : int, optional
-        Threads to use, as in scikit-learn.
+        Number of threads, as in scikit-learn.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between 0 and 1; 0.5 is what random scores get.
+        Between 0 and 1; random scores have an expected value of 0.5.
 
     Raises
     ------
@@ -70,17 +70,17 @@ def concordance_index(
 
     See Also
     --------
-    auc : The same for two classes.
-    kendall_tau : The same on a scale from -1 to 1, with a price for ties.
+    auc : Special case of two classes.
+    kendall_tau : Rank correlation on a scale from -1 to 1, with a penalty for ties.
 
     Notes
     -----
     Pairs are counted exactly, as integers unless there are weights, in O(m log m).
 
-    Without queries and with all events observed it is what survival packages call the concordance index:
-    ``lifelines.utils.concordance_index`` of times and scores is the same number, and scikit-survival's
-    ``concordance_index_censored`` too, given the negated scores, for it takes risks. The latter calls scores tied that
-    differ by less than 1e-8, unless ``tied_tol=0``.
+    Without queries and without censoring it is the concordance index of survival analysis. It equals
+    ``lifelines.utils.concordance_index`` of times and scores, and scikit-survival's ``concordance_index_censored`` of
+    the negated scores, which takes risks. The latter regards scores as tied that differ by less than 1e-8, unless
+    ``tied_tol=0``.
 
     Examples
     --------
@@ -106,17 +106,17 @@ def pairwise_error(
     per_query: bool = False,
     n_jobs: int | None = None,
 ) -> Summary:
-    """Share of comparable pairs that the scores put in the wrong order.
+    """Compute the share of comparable pairs that the scores put in the wrong order.
 
-    The complement of :func:`concordance_index`, whose parameters it shares, but for `ties`:
-    here it is the error that a pair with equal scores counts as.
+    The complement of :func:`concordance_index`. The parameters are the same, except that `ties` is the error of a pair
+    with equal scores.
 
     Parameters
     ----------
     y_true, y_score, qid, sample_weight, undefined, per_query, n_jobs
         As in :func:`concordance_index`.
     ties : float, default=0.5
-        What a comparable pair with equal scores counts, from 0 (no error) to 1 (an error).
+        Error of a comparable pair with equal scores, from 0 (correct) to 1 (incorrect).
 
     Returns
     -------
@@ -124,7 +124,7 @@ def pairwise_error(
 
     Notes
     -----
-    Papers differ in what a tie counts: nothing in [1]_, a full error in [2]_ and [3]_, half a one in [4]_.
+    Publications differ in the error of a tie: 0 in [1]_, 1 in [2]_ and [3]_, and 0.5 in [4]_.
 
     References
     ----------
@@ -159,7 +159,7 @@ def kendall_tau(
     undefined: Undefined = "skip",
     per_query: bool = False,
 ) -> Summary:
-    r"""Kendall's rank correlation, tau-b, averaged over the queries.
+    r"""Compute Kendall's rank correlation tau-b, averaged over the queries.
 
     .. math:: \tau_b = \frac{C - D}{\sqrt{N_y N_s}}
 
@@ -171,14 +171,13 @@ def kendall_tau(
     y_true : array-like of shape (n_samples,)
         True utilities.
     y_score : array-like of shape (n_samples,)
-        Predicted scores. The metric does not change if the two are exchanged.
+        Predicted scores. The metric is symmetric in `y_true` and `y_score`.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     undefined : {"skip", 0, 1}, default="skip"
-        The value for a query in which `y_true` or `y_score` is constant. With "skip" the query is left out of the
-        mean.
+        Value of a query in which `y_true` or `y_score` is constant. With "skip" the query is left out of the mean.
     per_query : bool, default=False
-        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean.
 
     Returns
     -------
@@ -188,18 +187,18 @@ def kendall_tau(
     Raises
     ------
     NoComparablePairsError
-        If it is defined for no query, and `undefined` is "skip".
+        If it is undefined for all queries, and `undefined` is "skip".
 
     Warns
     -----
     UndefinedQueryWarning
-        If it is not defined for some of the queries, which are left out.
+        If it is undefined for some queries, which are left out.
 
     Notes
     -----
-    Pairs are counted exactly, in O(m log m). Without ties it is ``2 * concordance_index(y_true, y_score) - 1``. A tie
-    on one side only makes it smaller, whatever the order of the tied rows: 1 is reached only if
-    `y_true` and `y_score` have the same ties.
+    Pairs are counted exactly, in O(m log m). Without ties the value is
+    ``2 * concordance_index(y_true, y_score) - 1``. A tie in only one of `y_true` and `y_score` makes the absolute value
+    smaller, whatever the order of the tied rows: 1 is reached only if both have the same ties.
 
     Examples
     --------
@@ -213,7 +212,7 @@ def kendall_tau(
     queries, _ = encode_queries(qid, len(truth))
     pairs = UtilityPairs(truth, qid=queries)
     agreement = pairs.count_totals(-scores, margin=0.0) - pairs.count_totals(scores, margin=0.0)
-    # As floats: products of two numbers of pairs leave the range of integers.
+    # As floats, because the product of two numbers of pairs can overflow an integer.
     differing = pairs.pairs_per_query.astype(float) * UtilityPairs(scores, qid=queries).pairs_per_query
     values = ratio(agreement, np.sqrt(differing))
     return summarise(values, per_query, undefined, _DIFFERING, NoComparablePairsError)
@@ -226,7 +225,7 @@ def _compare(
     sample_weight: ArrayLike | None,
     n_jobs: int | None,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Concordant, discordant and tied pairs of each query, or their weight."""
+    """Count the concordant, discordant and tied pairs of each query, or sum their weights."""
     truth = check_vector(y_true, "y_true")
     scores = check_vector(y_score, "y_score", len(truth))
     queries, _ = encode_queries(qid, len(truth))
@@ -237,4 +236,4 @@ def _compare(
     discordant = pairs.count_totals(scores, margin=0.0)
     concordant = pairs.count_totals(-scores, margin=0.0)
     tied = pairs.pairs_per_query - concordant - discordant
-    return concordant, discordant, np.maximum(tied, 0)  # sums of weights are rounded
+    return concordant, discordant, np.maximum(tied, 0)  # sums of weights have rounding errors

@@ -1,4 +1,4 @@
-"""Decisions: which rows are called positive, and how well that agrees with the truth."""
+"""Binary decisions by a threshold on the scores: F-score, best threshold, threshold for a given rate."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kernelrank.exceptions import UndefinedMetricError
 from kernelrank.pairs._sorting import sort_falling
 
 Floats = NDArray[np.float64]
-_LARGEST_BETA = 1e100  # its square is a number; the F-score has become the recall long before
+_LARGEST_BETA = 1e100  # its square does not overflow, and the F-score equals the recall long before
 
 
 class Decision(NamedTuple):
-    """What is gained by calling rows positive whose score exceeds a threshold."""
+    """F-score, precision and recall of predicting rows as positive whose score exceeds a threshold."""
 
     f_score: float
     precision: float
@@ -33,48 +33,49 @@ def f_score(
     beta: float = 1.0,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""F-score of calling the rows positive whose score exceeds a threshold.
+    r"""Compute the F-score of predicting rows as positive whose score exceeds a threshold.
 
     .. math:: F_\beta = \frac{(1 + \beta^2)\, P R}{\beta^2 P + R} = \frac{(1 + \beta^2)\, t}{\beta^2 p + c},
 
-    for a precision P = t / c and a recall R = t / p: of c rows that are called positive t are, and of all rows p are.
+    for a precision P = t / c and a recall R = t / p, with t true positives among c predicted positives and p positive
+    rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         Two distinct numbers; the higher one is positive.
     y_score : array-like of shape (n_samples,)
-        Predicted scores, of all queries on one scale: there is one threshold.
+        Predicted scores. All rows share one threshold, so scores of different queries must be comparable.
     threshold : float
-        A score on it is below it. Infinite ones call all rows positive, or none.
+        A score equal to it counts as below. An infinite threshold predicts all rows as positive, or none.
     beta : float, default=1.0
-        How much more recall counts than precision; positive.
+        Weight of recall relative to precision; positive.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows: how many each stands for.
+        Weights of the rows, equivalent to repeating each row so many times.
 
     Returns
     -------
     float
-        Between 0 and 1; 0 if no positive row is called so, or no row at all.
+        Between 0 and 1; 0 if there is no true positive.
 
     Raises
     ------
     UndefinedMetricError
-        If `y_true` has one value only, which does not tell whether it is positive.
+        If `y_true` has only one distinct value, so that the positive class is unknown.
     ValueError
-        If it has more than two.
+        If `y_true` has more than two distinct values.
 
     See Also
     --------
-    best_f_score : The threshold that is best for these rows.
-    threshold_at_rate : A threshold that needs no true values.
-    kernelrank.model_selection.FScoreClassifier : Learns a threshold from training rows.
+    best_f_score : Best threshold for given rows.
+    threshold_at_rate : Threshold that needs no true values.
+    kernelrank.model_selection.FScoreClassifier : Classifier that learns a threshold from training rows.
 
     Notes
     -----
-    It is scikit-learn's ``fbeta_score`` of the decisions. Unlike the area under the ROC curve it depends on the
-    threshold, and on how many rows are positive: calling all of them positive reaches ``2 p / (m + p)`` of m rows, and
-    F-scores of data with other shares of positive rows cannot be compared.
+    The value equals scikit-learn's ``fbeta_score`` of the decisions. Unlike the area under the ROC curve, it depends on
+    the threshold and on the share of positive rows: predicting all of m rows as positive gives ``2 p / (m + p)``.
+    F-scores of data sets with different shares of positive rows cannot be compared.
 
     Examples
     --------
@@ -95,43 +96,42 @@ def best_f_score(
 ) -> Decision:
     """Find the threshold with the greatest F-score, given the true values.
 
-    It makes a threshold from rows with known values, whose scores come from a model that has not seen them. **On the
-    rows that a model is tested on it is an upper bound, which knows the answers**: something to compare with, and never
-    the performance to expect. :class:`kernelrank.model_selection.FScoreClassifier` learns a threshold from training
-    rows.
+    Use it to choose a threshold on rows with known values, with scores of a model that was not trained on them. **On
+    test rows it is an optimistic upper bound, because it uses their true values**; never report it as the expected
+    performance. :class:`kernelrank.model_selection.FScoreClassifier` learns a threshold from training rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         Two distinct numbers; the higher one is positive.
     y_score : array-like of shape (n_samples,)
-        Predicted scores; equal ones are on the same side of every threshold.
+        Predicted scores; rows with equal scores are on the same side of every threshold.
     beta : float, default=1.0
-        How much more recall counts than precision; positive.
+        Weight of recall relative to precision; positive.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows: how many each stands for.
+        Weights of the rows, equivalent to repeating each row so many times.
 
     Returns
     -------
     Decision
-        Named tuple ``(f_score, precision, recall, threshold)``. The threshold is in the middle between two neighbouring
-        scores; minus infinity, if it is best to call all rows positive. Of equally good thresholds it is the
-        highest, which calls the fewest rows positive.
+        Named tuple ``(f_score, precision, recall, threshold)``. The threshold is the midpoint of two neighbouring
+        scores, or minus infinity if it is best to predict all rows as positive. Of equally good thresholds it is the
+        highest, which predicts the fewest rows as positive.
 
     Raises
     ------
     UndefinedMetricError
-        If `y_true` has one value only.
+        If `y_true` has only one distinct value.
     ValueError
-        If it has more than two.
+        If `y_true` has more than two distinct values.
 
     See Also
     --------
-    f_score : That of a given threshold.
+    f_score : F-score of a given threshold.
 
     Notes
     -----
-    One sort, O(m log m): rows that are called positive are the first of it.
+    The rows are sorted once, in O(m log m); each threshold predicts a prefix of the sorted rows as positive.
 
     Examples
     --------
@@ -144,31 +144,31 @@ def best_f_score(
     beta = _check_beta(beta)
     cuts = _make_cuts(scores)
     values = _f_scores(cuts.above(weights * positive), cuts.above(weights), float(weights[positive].sum()), beta)
-    threshold = float(cuts.thresholds[np.argmax(values)])  # the first of equals
+    threshold = float(cuts.thresholds[np.argmax(values)])  # the first of equal maxima
     return _decide(positive, scores, weights, threshold, beta)
 
 
 def threshold_at_rate(y_score: ArrayLike, rate: float, *, sample_weight: ArrayLike | None = None) -> float:
-    """Find the threshold that so large a share of the rows exceeds.
+    """Find the threshold that a given share of the rows exceeds.
 
-    It needs no true values: with the share of positive rows that is expected, it decides about new rows whose scores
-    may be on another level than those a threshold was learnt from [1]_.
+    It needs no true values. With the expected share of positive rows, it makes decisions for new rows whose scores are
+    shifted relative to the scores that another threshold was learnt from [1]_.
 
     Parameters
     ----------
     y_score : array-like of shape (n_samples,)
         Predicted scores.
     rate : float
-        The share of the rows to call positive, from 0 to 1.
+        Share of rows to predict as positive, from 0 to 1.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows: how many each stands for.
+        Weights of the rows, equivalent to repeating each row so many times.
 
     Returns
     -------
     float
-        In the middle between two neighbouring scores; infinite, to call no row positive, or minus infinity for all.
-        Equal scores are on the same side of it, and rows are whole: of the shares that are possible it has the nearest,
-        and of two equally near ones the smaller.
+        The midpoint of two neighbouring scores; infinity to predict no row as positive, or minus infinity for all rows.
+        Rows with equal scores are on the same side of it, so not every share is possible. The nearest possible share is
+        chosen, and the smaller of two equally near ones.
 
     References
     ----------
@@ -180,7 +180,7 @@ def threshold_at_rate(y_score: ArrayLike, rate: float, *, sample_weight: ArrayLi
     >>> from kernelrank.metrics import threshold_at_rate
     >>> threshold_at_rate([1.0, 2.0, 3.0, 4.0], 0.25)
     3.5
-    >>> threshold_at_rate([1.0, 2.0, 2.0, 2.0], 0.3)  # three rows or none
+    >>> threshold_at_rate([1.0, 2.0, 2.0, 2.0], 0.3)  # only three rows or none are possible
     inf
     """
     scores = check_vector(y_score, "y_score")
@@ -188,18 +188,18 @@ def threshold_at_rate(y_score: ArrayLike, rate: float, *, sample_weight: ArrayLi
     scores, weights = _with_weight(scores, sample_weight)
     cuts = _make_cuts(scores)
     selected = cuts.above(weights)
-    return float(cuts.thresholds[np.argmin(np.abs(selected - rate * selected[-1]))])  # the first of equals
+    return float(cuts.thresholds[np.argmin(np.abs(selected - rate * selected[-1]))])  # the first of equal minima
 
 
 class _Cuts(NamedTuple):
-    """Where the rows, sorted by falling score, can be cut in two."""
+    """Thresholds between distinct scores, sorted by descending score."""
 
     order: NDArray[np.int64]
-    sizes: NDArray[np.intp]  # rows above each cut, from none to all
+    sizes: NDArray[np.intp]  # number of rows above each threshold, from none to all
     thresholds: Floats
 
     def above(self, values: NDArray[Any]) -> Floats:
-        """Sum values of rows over those above each cut."""
+        """Sum values of rows over the rows above each threshold."""
         return np.append(0.0, np.cumsum(values[self.order]))[self.sizes]
 
 
@@ -209,13 +209,13 @@ def _make_cuts(scores: Floats) -> _Cuts:
     inside = np.flatnonzero(falling[1:] < falling[:-1]) + 1
     over, under = falling[inside - 1], falling[inside]
     middle = over / 2 + under / 2
-    middle = np.where(middle < over, middle, under)  # two neighbouring floats have no number between them
+    middle = np.where(middle < over, middle, under)  # no float lies between two adjacent floats
     return _Cuts(order, np.concatenate(([0], inside, [len(scores)])), np.concatenate(([np.inf], middle, [-np.inf])))
 
 
 def _f_scores(found: Any, selected: Any, relevant: float, beta: float) -> Any:
-    """F-scores of `found` positive rows among those selected; there are relevant ones."""
-    # With whole numbers and a beta of few digits, all but the division is exact: equal F-scores are equal.
+    """Return the F-scores for `found` true positives among `selected` rows; `relevant` is positive."""
+    # With integer counts and a beta of few digits, all but the division is exact, so equal F-scores compare equal.
     return np.minimum((1 + beta**2) * found / (beta**2 * relevant + selected), 1.0)
 
 
@@ -237,22 +237,22 @@ def _check_beta(beta: float) -> float:
 def _check_rows(
     y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.bool_], Floats, Floats]:
-    """Return which rows are positive, scores and weights; rows without weight are as if they were not there."""
+    """Return the mask of positive rows, the scores and the weights, without rows of weight zero."""
     truth = check_vector(y_true, "y_true")
     scores = check_vector(y_score, "y_score", len(truth))
     both, weights = _with_weight(np.stack((truth, scores), axis=1), sample_weight)
     truth, scores = both.T
     low, high = truth.min(), truth.max()
     if low == high:
-        raise UndefinedMetricError(f"y_true has one value only, {low:g}, which does not tell whether it is positive.")
+        raise UndefinedMetricError(f"y_true has one value only, {low:g}: the positive class is unknown.")
     positive = truth == high
     if not (positive | (truth == low)).all():
-        raise ValueError("y_true has more than two distinct values: say which are positive, as in y_true > 2.")
+        raise ValueError("y_true has more than two distinct values; pass a mask of positive rows, such as y_true > 2.")
     return positive, scores, weights
 
 
 def _with_weight(rows: Floats, sample_weight: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Return the rows that have a weight, and the weights, divided so that their sum is a number."""
+    """Return the rows with a positive weight, and the weights, scaled so that their sum is finite."""
     if len(rows) == 0:
         raise ValueError("y_score is empty: there are no rows to decide about.")
     weights, _ = scale_weights(check_weights(sample_weight, len(rows)))

@@ -1,13 +1,13 @@
-"""How uncertain a share of pairs is, when every row is in many of them.
+"""Variance of a share of pairs when each row takes part in many of them.
 
-A concordance is C = W / P: of P comparable pairs W are in the right order, ties counting half. Pairs with a row in
-common depend on each other, so it has not the variance of a share of P independent trials. Rows are independent:
-with w_i of the p_i pairs of row i in the right order,
+A concordance is C = W / P: of P comparable pairs, W are in the right order, ties counting half. Pairs with a row in
+common are dependent, so the variance is not that of a share of P independent trials. Rows are independent: with w_i of
+the p_i pairs of row i in the right order,
 
     u_i = (w_i - C p_i) / P
 
-is the derivative of C by the weight of row i, its *influence*, and C varies with the rows as the sum of the u_i does.
-All of it is linear in w: the difference of two scorers has the differences of their w and their u.
+is the derivative of C with respect to the weight of row i, its *influence*; C varies with the rows as the sum of the
+u_i does. Everything is linear in w: the difference of two scorers has the differences of their w and of their u.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Floats = NDArray[np.float64]
 
 
 class RowCounts:
-    """The pairs of each row, counted in O(m log m), for one scorer after the other.
+    """Number of comparable pairs per row, and of correctly ordered pairs for given scores, in O(m log m).
 
     Parameters
     ----------
     truth : ndarray of shape (n_rows,)
-        True utilities, any finite numbers; rows with different ones are comparable.
+        True utilities, any finite numbers; rows with different utilities are comparable.
 
     Attributes
     ----------
     pairs : ndarray of shape (n_rows,)
-        Comparable pairs of each row.
+        Number of comparable pairs of each row.
     """
 
     def __init__(self, truth: Floats) -> None:
@@ -44,7 +44,7 @@ class RowCounts:
         if self._comparable.n_pairs == 0:
             raise NoComparablePairsError("There is no pair of rows with different values of y_true.")
         self._truth = truth
-        # Equal scores violate every pair by the margin of 1.
+        # With equal scores, every pair violates the margin of 1.
         violated = self._comparable.count(np.zeros(len(truth)))
         self.pairs = (violated.c + violated.d).astype(np.float64)
 
@@ -54,7 +54,7 @@ class RowCounts:
         return _two_classes(self._truth)
 
     def wins(self, scores: Floats) -> Floats:
-        """Count the pairs of each row that are in the right order, ties as a half."""
+        """Count the correctly ordered pairs of each row; ties count half."""
         # With margin 0 a pair is violated when the better row has the strictly lower score.
         wrong = self._comparable.count(scores, margin=0.0)
         right = self._comparable.count(-scores, margin=0.0)
@@ -69,20 +69,20 @@ def _two_classes(truth: Floats) -> NDArray[np.intp] | None:
     n_negative = len(truth) - n_positive
     if min(n_positive, n_negative) < 2:
         raise ValueError(
-            f"An interval takes two positive and two negative rows at least, there are {n_positive} and {n_negative}."
+            f"An interval requires at least two positive and two negative rows, got {n_positive} and {n_negative}."
         )
     return np.asarray(positive, dtype=np.intp)
 
 
 def influences(wins: Floats, pairs: Floats) -> tuple[float, Floats]:
-    """Return the share C of pairs in the right order, and the influence of each row on it.
+    """Return the share C of correctly ordered pairs, and the influence of each row on it.
 
     Parameters
     ----------
     wins : ndarray of shape (n_rows,)
-        Pairs of each row in the right order; or the difference of two scorers in them.
+        Number of correctly ordered pairs of each row, or the difference of two scorers in it.
     pairs : ndarray of shape (n_rows,)
-        All pairs of each row. A pair is there twice, once for each of its rows.
+        Number of pairs of each row. Each pair is counted twice, once for each of its rows.
     """
     both = pairs.sum()
     if both == 0:
@@ -92,18 +92,18 @@ def influences(wins: Floats, pairs: Floats) -> tuple[float, Floats]:
 
 
 def variance(u: Floats, *, strata: NDArray[Any] | None = None, units: NDArray[Any] | None = None) -> float:
-    """Return the variance of what has the influences `u`.
+    """Return the variance of an estimate with the influences `u`.
 
     Parameters
     ----------
     u : ndarray of shape (n_rows,)
         Influence of each row.
     strata : ndarray of shape (n_rows,), optional
-        Codes 0, 1, ... of samples that were drawn each on its own, such as the classes of a case-control study. With
-        those, it is DeLong's variance of the area under the ROC curve [1]_.
+        Codes 0, 1, ... of strata that were sampled separately, such as the classes of a case-control study. With
+        classes as strata, it is DeLong's variance of the area under the ROC curve [1]_.
     units : ndarray of shape (n_rows,), optional
-        Codes 0, 1, ... of what was drawn, such as patients, if each comes with several rows that depend on each other.
-        A unit may have rows of several strata; with two classes, that makes it Obuchowski's variance [2]_.
+        Codes 0, 1, ... of the sampling units, such as patients, if each has several rows that depend on each other. A
+        unit may have rows of several strata; with two classes, this gives Obuchowski's variance [2]_.
 
     Raises
     ------
@@ -112,12 +112,12 @@ def variance(u: Floats, *, strata: NDArray[Any] | None = None, units: NDArray[An
 
     Notes
     -----
-    With U_ks the sum over the rows of unit k in stratum s, minus its mean over the n_s units that have such rows, U_k
-    the sum of those over the strata, and n the number of units, the variance is
+    Let U_ks be the sum of u over the rows of unit k in stratum s, minus the mean of these sums over the n_s units that
+    have such rows; let U_k be the sum of U_ks over the strata, and n the number of units. The variance is
 
         n / (n - 1) sum_k U_k^2 + sum_s (n_s / (n_s - 1) - n / (n - 1)) sum_k U_ks^2.
 
-    A square of a stratum gets the factor that makes it unbiased, and so does a product of two strata, if there is any.
+    The factors make the squares within a stratum and the products of two strata unbiased.
 
     References
     ----------
@@ -133,7 +133,7 @@ def variance(u: Floats, *, strata: NDArray[Any] | None = None, units: NDArray[An
         unit, stratum = cells // width, cells % width
     sizes = np.bincount(stratum)
     if (sizes == 1).any():
-        raise ValueError("A variance takes two independent rows, or units of them, of each class at least.")
+        raise ValueError("A variance requires at least two independent rows, or units of rows, of each class.")
     u = u - (np.bincount(stratum, weights=u) / np.maximum(sizes, 1))[stratum]
     squares = np.bincount(stratum, weights=u**2)
     n, total = len(u), squares.sum()
@@ -144,14 +144,14 @@ def variance(u: Floats, *, strata: NDArray[Any] | None = None, units: NDArray[An
 
 
 def _unbiased(n: Any) -> Any:
-    """Return n / (n - 1), and no error for a code that no row has."""
+    """Return n / (n - 1), without a division by zero for unused codes."""
     return n / np.maximum(n - 1, 1)
 
 
 def interval(
     estimate: float, variance: float, confidence: float, *, lowest: float = 0.0, n_values: int | None = None
 ) -> tuple[float, float]:
-    """Return the ends of a confidence interval, cut at `lowest` and 1.
+    """Return the ends of a confidence interval clipped to [`lowest`, 1].
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def interval(
     lowest : float, default=0.0
         -1 for a difference.
     n_values : int, optional
-        If the estimate is a mean of so many independent values, the interval is Student's; otherwise it is normal.
+        Number of independent values, if the estimate is their mean: the interval is then Student's, otherwise normal.
     """
     level = (1 + confidence) / 2
     quantile = ndtri(level) if n_values is None else stdtrit(n_values - 1, level)
@@ -169,5 +169,5 @@ def interval(
 
 
 def check_confidence(confidence: float) -> None:
-    """Make sure that a confidence is a probability."""
+    """Check that a confidence level is between 0 and 1."""
     PROBABILITY("confidence", confidence)

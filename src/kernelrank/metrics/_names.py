@@ -1,4 +1,4 @@
-"""Metrics by name."""
+"""Parser of metric names such as "ndcg@10"."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ LOWER_IS_BETTER: tuple[Metric, ...] = (pairwise_error,)
 
 
 def parse_metric(text: str) -> tuple[Metric, dict[str, Any]]:
-    """Read "name", "name@k" or "name@k:option=value:...", such as "ndcg@10:gain=linear:undefined=0".
+    """Parse "name", "name@k" or "name@k:option=value:...", such as "ndcg@10:gain=linear:undefined=0".
 
     Returns
     -------
     metric : callable
     options : dict
-        Parameters of the metric that the text holds; `k` is what follows "@".
+        Parameters of the metric given in the text; `k` is the number after "@".
     """
     head, *assignments = text.split(":")
     name, at, k = head.lower().replace("-", "_").partition("@")
     metric = {**METRICS, **_SHORT}.get(name)
     if metric is None:
         known = ", ".join(sorted({*METRICS, *_SHORT}))
-        raise ValueError(f"There is no metric {text!r}; there are {known}.")
+        raise ValueError(f"Unknown metric {text!r}; known metrics are {known}.")
     options = dict(_parse_option(text, each, metric) for each in assignments)
     if at:
         options["k"] = _parse_depth(text, name, k, metric)
@@ -61,28 +61,28 @@ def parse_metric(text: str) -> tuple[Metric, dict[str, Any]]:
 
 
 def check_options(metric: Metric, options: dict[str, Any]) -> None:
-    """Refuse options that a metric of this package does not take, before there are scores to measure."""
+    """Check options against the parameters of a metric of this package, before any scores are computed."""
     if metric in METRICS.values():
         metric([0.0, 1e-3], [0.0, 1.0], per_query=True, **options)
 
 
 def _parse_depth(text: str, name: str, k: str, metric: Metric) -> Any:
     if "k" not in inspect.signature(metric).parameters:
-        raise ValueError(f'{text!r}: {name} looks at all rows and takes no "@k".')
+        raise ValueError(f'{text!r}: {name} uses all rows and takes no "@k".')
     if k == "mean" and metric is ndcg:
         return k
     if not (k.isdecimal() and int(k) > 0):
-        raise ValueError(f'{text!r}: what follows "@" must be a positive whole number, as in {name}@10.')
+        raise ValueError(f'{text!r}: the text after "@" must be a positive integer, as in {name}@10.')
     return int(k)
 
 
 def _parse_option(text: str, assignment: str, metric: Metric) -> tuple[str, Any]:
-    """Read "option=value" after the ":" of a name; the metric itself says which values it takes."""
+    """Parse "option=value" after the ":" of a name; the metric itself checks the value."""
     option, equals, value = assignment.partition("=")
     known = [each for each in inspect.signature(metric).parameters if each not in _NOT_IN_NAMES]
     if not equals or option not in known:
         raise ValueError(
-            f'{text!r}: what follows ":" must be option=value, with one of the options {", ".join(known)}.'
+            f'{text!r}: the text after ":" must be option=value, with one of the options {", ".join(known)}.'
         )
     try:
         number = float(value)

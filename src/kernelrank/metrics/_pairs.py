@@ -22,41 +22,41 @@ def pair_accuracy(
     undefined: Undefined = "skip",
     per_query: bool = False,
 ) -> Summary:
-    """Share of given pairs that the scores put in the right order.
+    """Compute the share of given pairs that the scores put in the right order.
 
-    It measures a model on pairs that were held out from ``fit_pairs``.
+    Use it to evaluate a model on pairs that were held out from ``fit_pairs``.
 
     Parameters
     ----------
     pairs : array-like of shape (n_pairs, 2)
-        Row numbers, ``[winner, loser]``: the first should have the higher score. A pair that is there twice counts
-        twice; pairs may contradict each other.
+        Row indices ``[winner, loser]``: the first row should have the higher score. Duplicate pairs count separately,
+        and pairs may contradict each other.
     y_score : array-like of shape (n_samples,)
         Predicted scores of the rows that the pairs refer to.
     weight : array-like of shape (n_pairs,), optional
-        Weights of the pairs, not negative.
+        Non-negative weights of the pairs.
     qid : array-like of shape (n_samples,), optional
-        Query of each row, in any order. The result is then the mean over the queries that have a pair, and a pair of
-        rows of different queries is an error.
+        Query of each row, in any order. The result is then the mean over the queries that have a pair. A pair of rows
+        of different queries raises an error.
     ties : float, default=0.5
-        What a pair with equal scores counts, from 0 (an error) to 1 (correct).
+        Value of a pair with equal scores, from 0 (incorrect) to 1 (correct).
     undefined : {"skip", 0, 1}, default="skip"
-        The value for a query without a pair. With "skip" the query is left out of the mean.
+        Value of a query without a pair. With "skip" the query is left out of the mean.
     per_query : bool, default=False
-        Whether to return the values of the queries, in the order of their first rows, instead of the mean; NaN
-        for one without a pair, unless `undefined` is a number.
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean. The
+        value is NaN for a query without a pair, unless `undefined` is a number.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
-        Between 0 and 1; 0.5 is what random scores get.
+        Between 0 and 1; random scores have an expected value of 0.5.
 
     Raises
     ------
     ValueError
-        If a pair refers to a row that `y_score` does not have, compares a row with itself, or joins two queries.
+        If a pair refers to a row that is not in `y_score`, compares a row with itself, or joins two queries.
     NoComparablePairsError
-        If there are no pairs, or none with a weight.
+        If there are no pairs, or none with a positive weight.
 
     Warns
     -----
@@ -65,7 +65,7 @@ def pair_accuracy(
 
     See Also
     --------
-    concordance_index : The same for all pairs of rows with different true values.
+    concordance_index : Share of all pairs of rows with different true values.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def pair_accuracy(
     >>> from kernelrank.metrics import pair_accuracy
     >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [3.0, 1.0]]
     >>> model = RankSVM().fit_pairs(X, [[1, 0], [2, 1]])
-    >>> pair_accuracy([[3, 0], [2, 0], [0, 1]], model.predict(X))  # the last one is against the trend
+    >>> pair_accuracy([[3, 0], [2, 0], [0, 1]], model.predict(X))  # the last pair is in the wrong order
     0.6666666666666666
     """
     SHARE("ties", ties)
@@ -87,5 +87,5 @@ def pair_accuracy(
     right = np.where(winners == losers, ties, winners > losers)
     totals = np.bincount(queries, weights, minlength=n_queries)
     found = np.bincount(queries, right if weights is None else right * weights, minlength=n_queries)
-    values = np.minimum(ratio(found, totals), 1.0)  # sums of weights are rounded
+    values = np.minimum(ratio(found, totals), 1.0)  # sums of weights have rounding errors
     return summarise(values, per_query, undefined, "pair", NoComparablePairsError)

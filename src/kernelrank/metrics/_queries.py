@@ -1,4 +1,4 @@
-"""From values of queries to the result of a metric."""
+"""Summary of the values per query: their mean, or the values themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernelrank._rules import FLAG, choice, number
 from kernelrank._warnings import warn
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
 
-# A float, or an array for per_query=True. Overloads would say so at the price of every signature three times.
+# A float, or an array with per_query=True. Overloads could tell the two apart but would triple every signature.
 Summary = Any
 Undefined = Literal["skip", 0, 1]
 UNDEFINED = choice("skip") | number("0 or 1", lambda value: value in (0, 1))
@@ -19,7 +19,7 @@ COUNT_AS_ZERO = " Pass undefined=0 to count them as 0, as trec_eval and LETOR do
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    """Divide, with NaN where both are zero."""
+    """Divide elementwise; 0 / 0 is NaN."""
     with np.errstate(invalid="ignore"):
         return np.asarray(part / whole, dtype=np.float64)
 
@@ -32,9 +32,9 @@ def summarise(
     error: type[UndefinedMetricError] = UndefinedMetricError,
     remedy: str = "",
 ) -> Summary:
-    """Average over queries, of which those without a value are NaN; `lacking` says what these have none of.
+    """Return the mean over queries, or the values per query; NaN marks a query where the metric is undefined.
 
-    `remedy` is added to the warning.
+    `lacking` names what an undefined query lacks, for the error and the warning; `remedy` is appended to the warning.
     """
     FLAG("per_query", per_query)
     missing = np.isnan(values)

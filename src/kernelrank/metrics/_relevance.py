@@ -1,4 +1,4 @@
-"""Precision: metrics of rows that are relevant or not."""
+"""Metrics of binary relevance: average precision and precision at k."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def average_precision(
     undefined: Undefined = "skip",
     per_query: bool = False,
 ) -> Summary:
-    """Mean of the precisions at the positions of the relevant rows; over queries, MAP.
+    """Compute the mean precision at the positions of the relevant rows; its mean over queries is the MAP.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True utilities; a row is relevant if its own exceeds `threshold`.
+        True utilities; a row is relevant if its value exceeds `threshold`.
     y_score : array-like of shape (n_samples,)
         Predicted scores.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     threshold : float, default=0.0
     ties : {0, 0.5, 1, "ordinal"}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders [1]_, the best, or that of
-        the rows; see :mod:`kernelrank.metrics`.
+        Order assumed for rows with equal scores: the worst (0), the expected value over all orders (0.5) [1]_, the best
+        (1), or the order in which the rows are given; see :mod:`kernelrank.metrics`.
     undefined : {"skip", 0, 1}, default="skip"
-        The value for a query without a relevant row. With "skip" the query is left out of the mean.
+        Value of a query without a relevant row. With "skip" the query is left out of the mean.
     per_query : bool, default=False
-        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean.
 
     Returns
     -------
@@ -52,14 +52,14 @@ def average_precision(
     Warns
     -----
     UndefinedQueryWarning
-        If some queries have none and are left out.
+        If some queries have no relevant row and are left out.
 
     Notes
     -----
-    Without ties it is scikit-learn's ``average_precision_score`` and trec_eval's ``map``, whose mean counts queries
-    without a relevant row as 0, as ``undefined=0`` does. With ties these are other
-    numbers: scikit-learn takes the rows of equal scores for one step of the threshold, and counts
-    the precision below all of them; trec_eval sorts them by their names.
+    Without ties the value equals scikit-learn's ``average_precision_score`` and trec_eval's ``map``. The mean of the
+    latter counts queries without a relevant row as 0, as ``undefined=0`` does. With ties the values differ:
+    scikit-learn regards rows with equal scores as one step of the threshold and uses the precision below all of them;
+    trec_eval sorts them by their document identifiers.
 
     References
     ----------
@@ -75,8 +75,8 @@ def average_precision(
     UNDEFINED("undefined", undefined)
     relevant, blocks = sort_relevant(y_true, y_score, qid, threshold, ties)
     here = blocks.over_rows(relevant[blocks.order])
-    # At position i of a block of t rows, r of them relevant, a row is relevant with probability r / t; then, of the
-    # i - 1 rows of the block before it, (i - 1) (r - 1) / (t - 1) are relevant.
+    # At each position i of a block of t rows, r of them relevant, a row is relevant with probability r / t; given that,
+    # the expected number of relevant rows among the i - 1 rows of the block before it is (i - 1) (r - 1) / (t - 1).
     chance = here / blocks.sizes
     growth = (here - 1) / np.maximum(blocks.sizes - 1, 1)
     inside = blocks.positions - blocks.to_rows(blocks.above)
@@ -97,26 +97,26 @@ def precision_at(
     undefined: Undefined = 0,
     per_query: bool = False,
 ) -> Summary:
-    """Share of relevant rows among the first k, averaged over the queries.
+    """Compute the share of relevant rows among the first k, averaged over the queries.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True utilities; a row is relevant if its own exceeds `threshold`.
+        True utilities; a row is relevant if its value exceeds `threshold`.
     y_score : array-like of shape (n_samples,)
         Predicted scores.
     k : int
-        How many positions count. They are divided by even if the query has fewer rows, as in trec_eval's ``P_k``.
+        Number of positions that count. The divisor is k even if the query has fewer rows, as in trec_eval's ``P_k``.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     threshold : float, default=0.0
     ties : {0, 0.5, 1, "ordinal"}, default=0.5
-        The order of rows with equal scores: the worst, the expected value over all orders, the best, or that of
-        the rows; see :mod:`kernelrank.metrics`.
+        Order assumed for rows with equal scores: the worst (0), the expected value over all orders (0.5), the best (1),
+        or the order in which the rows are given; see :mod:`kernelrank.metrics`.
     undefined : {0, "skip", 1}, default=0
-        The value for a query without a relevant row. With "skip" the query is left out of the mean.
+        Value of a query without a relevant row. With "skip" the query is left out of the mean.
     per_query : bool, default=False
-        Whether to return the values of the queries, in the order of their first rows, instead of the mean.
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def precision_at(
     UNDEFINED("undefined", undefined)
     relevant, blocks = sort_relevant(y_true, y_score, qid, threshold, ties)
     here = blocks.over_rows(relevant[blocks.order])
-    inside = np.clip(k - blocks.above, 0, blocks.sizes)  # positions of the block that count
+    inside = np.clip(k - blocks.above, 0, blocks.sizes)  # positions of the block among the first k
     values = blocks.over_blocks(here * inside / blocks.sizes) / k
     values[blocks.over_blocks(here) == 0] = np.nan
     return summarise(values, per_query, undefined, "relevant row")
@@ -142,7 +142,7 @@ def precision_at(
 def sort_relevant(
     y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, threshold: float, ties: Ties
 ) -> tuple[Ints, Blocks]:
-    """Return which rows are relevant, as 0 or 1, and the rows sorted."""
+    """Return the relevance of the rows, as 0 or 1, and the sorted rows."""
     NUMBER("threshold", threshold)
     truth, scores, codes = check_rows(y_true, y_score, qid)
     relevant = truth > threshold

@@ -1,4 +1,4 @@
-"""Metrics as scorers of scikit-learn, with queries."""
+"""Scorers for scikit-learn that pass queries on to a metric."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, Metric, check_op
 
 
 def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None = None, **kwargs: Any) -> RankingScorer:
-    """Make a scorer of a metric, for `scoring` in scikit-learn, that knows about queries.
+    """Make a scorer from a metric, for `scoring` in scikit-learn, that takes queries into account.
 
     Parameters
     ----------
     metric : str or callable
-        A metric of :mod:`kernelrank.metrics` or its name, also the short names "map", "mrr", "concordance", "kendall"
-        and "precision". The name may hold the number of positions, as in "ndcg@10", and parameters, as in
-        "ndcg@10:undefined=0". Or a function ``(y_true, y_score, *, qid=None, ...)``.
+        A metric of :mod:`kernelrank.metrics` or its name; "map", "mrr", "concordance", "kendall" and "precision" are
+        accepted as short names. The name may include the number of positions, as in "ndcg@10", and parameters, as in
+        "ndcg@10:undefined=0". Alternatively, a function ``(y_true, y_score, *, qid=None, ...)``.
     greater_is_better : bool, optional
-        Whether higher is better; if not, the scorer returns the negated metric. It is known for the metrics
-        of this package, and taken to be so for other functions.
+        Whether higher values are better; if not, the scorer returns the negated metric. By default it is known for the
+        metrics of this package, and True for other functions.
     **kwargs
         Parameters of the metric, such as `k` and `undefined`.
 
     Returns
     -------
     RankingScorer
-        To be called as ``scorer(estimator, X, y, qid=qid)``. It evaluates what `decision_function`
-        returns, or `predict` if there is none. Of a classifier with ``score_samples``, such as
+        Callable as ``scorer(estimator, X, y, qid=qid)``. It evaluates `decision_function`, or `predict` if the
+        estimator has no `decision_function`. Of a classifier with ``score_samples``, such as
         :class:`~kernelrank.OrdinalSVM`, it evaluates these scores.
 
     Notes
     -----
-    Searches of scikit-learn know only scikit-learn's own names: ``scoring="ndcg@10"`` is an error there, and
-    ``scoring=make_ranking_scorer("ndcg@10")`` takes its place. :class:`~kernelrank.RankSVMCV` and
-    :class:`~kernelrank.RankRLSCV` take the name itself.
+    Search classes of scikit-learn accept only scikit-learn's own names: use
+    ``scoring=make_ranking_scorer("ndcg@10")`` instead of ``scoring="ndcg@10"``. :class:`~kernelrank.RankSVMCV` and
+    :class:`~kernelrank.RankRLSCV` accept the name itself.
 
     Queries reach the scorer in one of two ways:
 
     - with metadata routing enabled (``sklearn.set_config(enable_metadata_routing=True)``), as ``qid`` in
-      ``GridSearchCV.fit(X, y, qid=qid)`` or in the `params` of ``cross_validate``; nothing has to be requested;
-    - without, as a data-frame column named "qid", which the estimators of this package recognise as well.
+      ``GridSearchCV.fit(X, y, qid=qid)`` or in the `params` of ``cross_validate``; no request has to be set;
+    - without metadata routing, as a data-frame column named "qid", which the estimators of this package also recognise.
 
-    If an estimator of this package was fitted with queries and none reach the scorer, that is a
-    :class:`~kernelrank.exceptions.MissingQueryWarning`.
+    A :class:`~kernelrank.exceptions.MissingQueryWarning` is issued if an estimator of this package was fitted with
+    queries but none reach the scorer.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
         metric, options = parse_metric(metric)
         kwargs = {**options, **kwargs}
     if "per_query" in kwargs:
-        raise ValueError("A scorer returns one number: per_query cannot be given.")
+        raise ValueError("A scorer returns a single number, so per_query cannot be set.")
     inspect.signature(metric).bind_partial(None, None, qid=None, **kwargs)  # a misspelt name fails here, not in a fold
     check_options(metric, kwargs)
     if greater_is_better is None:
@@ -85,10 +85,10 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
 
 
 class RankingScorer:
-    """What :func:`make_ranking_scorer` returns.
+    """Scorer that passes queries on to a ranking metric; made by :func:`make_ranking_scorer`.
 
-    A scorer of scikit-learn's own cannot do this: it takes requests only while routing is enabled,
-    and does not look for queries in X.
+    scikit-learn's own scorer class is not sufficient: it accepts metadata requests only while routing is enabled, and
+    does not look for queries in X.
     """
 
     def __init__(self, metric: Metric, greater_is_better: bool, kwargs: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ class RankingScorer:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Evaluate the scores that a fitted estimator gives to the rows of X."""
-        _, qid = separate_qid(X, qid)  # the estimator gets X as it was fitted to it
+        _, qid = separate_qid(X, qid)  # the estimator gets X with the column, as in fit
         if qid is None:
             warn_of_missing_queries(estimator)
         return self.evaluate(y, score_method(estimator)(X), qid=qid, sample_weight=sample_weight)
@@ -122,7 +122,7 @@ class RankingScorer:
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Evaluate scores: the metric, negated if lower is better.
+        """Evaluate the metric, negated if lower values are better.
 
         Parameters
         ----------
@@ -140,12 +140,12 @@ class RankingScorer:
         return float(value if self._greater_is_better else -value)
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
-        """Say which metadata to take, as for scikit-learn's own scorers; `qid` is requested without it.
+        """Set which metadata to request, as for scikit-learn's own scorers; `qid` is always requested.
 
         Parameters
         ----------
         **requests
-            ``sample_weight=True`` passes weights on to a metric that has them, ``qid="name"`` takes queries by
+            ``sample_weight=True`` passes weights to a metric that accepts them; ``qid="name"`` takes queries under
             another name.
 
         Returns
@@ -153,12 +153,12 @@ class RankingScorer:
         self
         """
         if unknown := requests.keys() - self._requests.keys():
-            raise TypeError(f"{self} has no use for {sorted(unknown)}.")
+            raise TypeError(f"{self} does not accept the metadata {sorted(unknown)}.")
         self._requests.update(requests)
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Tell scikit-learn which metadata to pass.
+        """Return the metadata that scikit-learn should pass.
 
         Returns
         -------
@@ -171,11 +171,11 @@ class RankingScorer:
 
     @property
     def takes_weights(self) -> bool:
-        """Whether the metric has weights."""
+        """Whether the metric accepts weights."""
         return "sample_weight" in inspect.signature(self._metric).parameters
 
     def _accept_sample_weight(self) -> bool:
-        """Answer scikit-learn's searches, which ask by this name."""
+        """Return whether the metric accepts weights; scikit-learn's search classes call this name."""
         return self.takes_weights
 
     def __sklearn_clone__(self) -> RankingScorer:

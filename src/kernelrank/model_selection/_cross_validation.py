@@ -285,7 +285,7 @@ def _check_options(strategy: Any, cv: Any, nested: Any, n_jobs: Any, random_stat
 
 
 def _leaves_one_level(utilities: Array) -> NDArray[np.bool_] | None:
-    """Tell for which held-out pairs all remaining rows have the same utility."""
+    """Return for which held-out pairs all remaining rows have the same utility."""
     levels, codes = np.unique(utilities, return_inverse=True)
     if len(levels) > 3:  # a pair can remove two of them at most
         return None

@@ -118,7 +118,7 @@ def hold_out(
 
 
 def has_closed_forms(estimator: Any) -> bool:
-    """Tell whether held-out predictions may follow from one fit; not if parameters are chosen per training set."""
+    """Return whether held-out predictions may follow from one fit; not if parameters are chosen per training set."""
     return isinstance(estimator, RLS | RankRLS)
 
 

@@ -42,7 +42,7 @@ class IntervalOptions:
             )
 
     def wants_jackknife(self, validation: CrossValidation, counted: PairCounts, sample: Sample) -> bool:
-        """Tell whether the jackknife is asked for, or costs little."""
+        """Return whether the jackknife is asked for, or costs little."""
         if self.kind is not None:
             return self.kind == "jackknife"
         alone = sample.queries is None and sample.groups is None
@@ -82,7 +82,7 @@ def jackknife_influence(validation: CrossValidation, estimator: Any, sample: Sam
 
 
 def _can_leave_out(sample: Sample) -> bool:
-    """Tell whether pairs can still be held out after any one unit is left out."""
+    """Return whether pairs can still be held out after any one unit is left out."""
     _, sizes = np.unique(sample.utilities, return_counts=True)
     enough = len(sizes) > _FEWEST_UNITS or sizes.min() >= _FEWEST_UNITS
     return bool(enough and np.bincount(jackknife_units(sample)[1]).min() >= _FEWEST_UNITS)

@@ -78,7 +78,7 @@ class Sample:
         return Sample(X, self.y[rows], self.utilities[rows], queries, groups, units, params)
 
     def comparable(self, rows: Rows, columns: Rows | slice, every: bool = False) -> NDArray[np.bool_]:
-        """Tell which rows are compared with which; with `every`, also those of equal utilities."""
+        """Return which rows are compared with which; with `every`, also those of equal utilities."""
         found: NDArray[np.bool_] = rows[:, None] != np.arange(self.n_rows)[columns]
         if not every:
             found &= self.utilities[rows, None] != self.utilities[columns]

@@ -49,7 +49,7 @@ def _chosen(model: Any) -> Any:
 
 
 def _replace_last(estimator: Any, last: Any) -> Any:
-    """Return an unfitted copy of a pipeline with another last step; if it is no pipeline, that step."""
+    """Return an unfitted copy of a pipeline with another last step; otherwise, that step."""
     if not hasattr(estimator, "steps"):
         return last
     name, step = estimator.steps[-1]

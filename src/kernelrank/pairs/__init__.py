@@ -1,4 +1,4 @@
-"""Which pairs of rows count, and how many of them a score vector gets wrong."""
+"""Pairs of rows to compare, and counts of the pairs that a score vector orders incorrectly."""
 
 from kernelrank.pairs._graph import DenseLaplacian, GraphLaplacian, members
 from kernelrank.pairs._laplacian import (

@@ -1,4 +1,4 @@
-"""The Laplacian of given pairs, as edges of a graph or diagonalised."""
+"""Laplacians of given pairs: as edges of a graph, or diagonalised."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class GraphLaplacian:
-    """Laplacian of given edges: one row of P per edge, the value of the winner less that of the loser.
+    """Laplacian of given edges: one row of P per edge, the value of the winner minus that of the loser.
 
     Products take O(edges).
 
@@ -77,13 +77,13 @@ class GraphLaplacian:
 
 
 def members(codes: Codes, n: int) -> list[NDArray[np.intp]]:
-    """Positions of 0, of 1, ... below n."""
+    """Return the positions of each of the codes 0, 1, ..., n - 1."""
     counts = np.bincount(codes, minlength=n)
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 
 
 def _spectrum(winners: Codes, losers: Codes, strengths: Array, m: int) -> tuple[Array, Array]:
-    """Positive eigenvalues of a Laplacian, and their eigenvectors as rows."""
+    """Return the positive eigenvalues of a Laplacian, and their eigenvectors as rows."""
     L = np.zeros((m, m))
     np.add.at(L, (winners, losers), -strengths)
     L += L.T
@@ -113,7 +113,7 @@ class DenseLaplacian:
     tells_differences: ClassVar[bool] = False  # no pair may connect some rows
 
     def diagonalise(self, strengths: Array, queries: Codes) -> None:
-        """Return nothing: the contrasts are orthonormal."""
+        """Return None, as the contrasts are orthonormal."""
 
     def diagonal(self, strengths: Array) -> Array:
         """Return the diagonal of ``P' diag(strengths) P``."""

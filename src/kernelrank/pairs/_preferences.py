@@ -1,4 +1,4 @@
-"""Pairs of rows that were given one by one."""
+"""Explicitly given pairs of rows."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ class CheckedPreferences(NamedTuple):
 
 
 class PreferencePairs:
-    """Explicit preferences: in each pair of rows, the first should have the higher score.
+    """Explicit preferences: the first row of each pair should have the higher score.
 
-    A pair is *violated* by scores ``p`` when ``p[winner] < p[loser] + 1``. Duplicates and cycles
-    are fine: a pair that is there twice counts twice, and opposite pairs pull both ways.
+    A pair is *violated* by scores ``p`` when ``p[winner] < p[loser] + 1``. Duplicates and cycles are allowed: duplicate
+    pairs count separately, and opposite pairs are both used.
 
     Parameters
     ----------
     pairs : array-like of shape (n_pairs, 2)
-        Rows of a data set, ``[winner, loser]``.
+        Row indices ``[winner, loser]``.
     n_rows : int
-        Rows of that data set.
+        Number of rows of the data set.
     weight : array-like of shape (n_pairs,), optional
-        Weights of the pairs, not negative.
+        Non-negative weights of the pairs.
     qid : array-like of shape (n_rows,), optional
-        Query of each ROW. No pair may join two queries.
+        Query of each row (not of each pair). No pair may join two queries.
 
     Attributes
     ----------
     n_rows, n_queries : int
     n_pairs : int, or float with weights
-        Pairs, or their total weight.
+        Number of pairs, or their total weight.
     pairs_per_query : ndarray of shape (n_queries,)
 
     Notes
     -----
-    A pass takes O(n_pairs) time, on one thread; 9 bytes a pair are kept (12 more with queries and weights).
+    A count takes O(n_pairs) time, in one thread. Memory is 9 bytes per pair, plus 12 with queries and weights.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class PreferencePairs:
         self.n_pairs = self.pairs_per_query.sum().item()
 
     def violated(self) -> ViolatedPairs:
-        """Prepare for a loss, with working memory of its own."""
+        """Return the violated pairs for a loss, with separate working memory."""
         return ViolatedPairs(Preferences(*self._arguments), self.n_rows, self.n_queries, n_threads=1)
 
 
@@ -127,18 +127,18 @@ def check_preferences(
 
 
 def check_pairs(pairs: ArrayLike, n_rows: int, of: str = "X") -> NDArray[np.integer]:
-    """Return pairs of row numbers below `n_rows`; `of` names for errors what has the rows."""
+    """Return pairs of row indices below `n_rows`; `of` names the array of the rows in errors."""
     edges = as_array(pairs, "pairs")
     if edges.size == 0:
-        raise NoComparablePairsError("pairs is empty: there is no preference.")
+        raise NoComparablePairsError("pairs is empty; at least one pair is required.")
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"pairs must have shape (n_pairs, 2), [winner, loser] a row, got {edges.shape}.")
+        raise ValueError(f"pairs must have shape (n_pairs, 2), with rows [winner, loser], got {edges.shape}.")
     if edges.dtype.kind not in "iu":
-        raise ValueError(f"pairs must hold row numbers, that is integers, got dtype {edges.dtype}.")
+        raise ValueError(f"pairs must hold integer row indices, got dtype {edges.dtype}.")
     outside = ((edges < 0) | (edges >= n_rows)).any(axis=1)
     if outside.any():
         k = int(outside.argmax())
-        raise ValueError(f"pairs[{k}] is {edges[k].tolist()}, but {of} has {n_rows} rows: 0 to {n_rows - 1}.")
+        raise ValueError(f"pairs[{k}] is {edges[k].tolist()}, but {of} has {n_rows} rows, 0 to {n_rows - 1}.")
     with_itself = edges[:, 0] == edges[:, 1]
     if with_itself.any():
         k = int(with_itself.argmax())
@@ -147,12 +147,12 @@ def check_pairs(pairs: ArrayLike, n_rows: int, of: str = "X") -> NDArray[np.inte
 
 
 def queries_of_pairs(edges: NDArray[np.integer], codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the query of each pair, given those of the rows."""
+    """Return the query of each pair, given the queries of the rows."""
     queries: NDArray[np.int32] = codes[edges[:, 0]]
     others = codes[edges[:, 1]]
     if (queries != others).any():
         k = int((queries != others).argmax())
         raise ValueError(
-            f"pairs[{k}] is {edges[k].tolist()}, two rows of different queries; rows are compared inside a query only."
+            f"pairs[{k}] is {edges[k].tolist()}, two rows of different queries; pairs must be within a query."
         )
     return queries

@@ -1,4 +1,4 @@
-"""A few random pairs a row, for methods that cannot take them all."""
+"""Random samples of pairs per row, for methods that cannot use all pairs."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ def sample_pairs(
     qid: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> NDArray[np.int64]:
-    """Compare every row with some others, drawn at random.
+    """Sample pairs of each row with other rows of its query.
 
     Each row is paired with `k` different rows of its query that have another utility, or with all of them if there are
-    fewer: "Herbrich_k" of [1]_. The pairs are for :meth:`kernelrank.RankSVM.fit_pairs`; ``fit`` needs no such sample,
-    since it counts all the pairs without looking at each.
+    fewer: "Herbrich_k" of [1]_. The pairs are intended for :meth:`kernelrank.RankSVM.fit_pairs`; ``fit`` needs no
+    sample, as it counts all pairs without enumerating them.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Utilities, any finite numbers; higher is better.
     k : int
-        Comparisons a row.
+        Number of pairs per row.
     qid : array-like of shape (n_samples,), optional
         Query of each row. Rows of different queries are not compared.
     random_state : int, RandomState instance or None, default=None
-        For the draw.
+        Random number generator; pass an int for reproducible results.
 
     Returns
     -------
     pairs : ndarray of shape (n_pairs, 2)
-        Row numbers, ``[winner, loser]``, k of them a row, in the order of the rows. Two rows that draw each other
-        are there twice.
+        Row indices ``[winner, loser]``, k pairs per row, in the order of the rows. If two rows draw each other, the
+        pair occurs twice.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def sample_pairs(
 
     Notes
     -----
-    O(m log m + m k^2) time, and memory for m k numbers, whatever the number of possible pairs.
+    The running time is O(m log m + m k^2), and memory is O(m k), independent of the number of possible pairs.
 
     References
     ----------
@@ -76,12 +76,14 @@ def sample_pairs(
     level = _blocks(np.stack((codes[order], y[order])))
     drawn = _draw(np.diff(query)[:, 0] - np.diff(level)[:, 0], k, check_random_state(random_state))
     rows, _ = kept = np.nonzero(drawn >= 0)
-    # Positions in the row's query, its own level left out.
+    # Positions within the query of the row, excluding rows with the same utility.
     places = query[rows, 0] + drawn[kept]
     places += np.where(places >= level[rows, 0], level[rows, 1] - level[rows, 0], 0)
     first, second = order[rows], order[places]
     if len(first) == 0:
-        raise NoComparablePairsError(f"There is no pair to draw (n_samples = {len(y)}): check y and qid.")
+        raise NoComparablePairsError(
+            f"There is no pair to sample (n_samples = {len(y)}): no query has two different utilities. Check y and qid."
+        )
     in_order = np.argsort(first, kind="stable")
     first, second = first[in_order], second[in_order]
     wins = (y[first] > y[second])[:, None]
@@ -89,7 +91,7 @@ def sample_pairs(
 
 
 def _blocks(keys: NDArray[Any]) -> NDArray[np.intp]:
-    """Return where the run of equal columns that each column is in begins and ends."""
+    """Return the start and end of the run of equal columns that contains each column."""
     n = keys.shape[1]
     starts = np.flatnonzero(np.append(np.ones(min(n, 1), bool), (keys[:, 1:] != keys[:, :-1]).any(axis=0)))
     lengths = np.diff(np.append(starts, n))
@@ -97,12 +99,12 @@ def _blocks(keys: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _draw(n: NDArray[np.intp], k: int, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Draw k different numbers below n[i] for each i, or all of them if there are fewer; -1 where there is none.
+    """Draw k different numbers below n[i] for each i, or all of them if there are fewer; -1 marks missing numbers.
 
-    Floyd's method: the numbers are drawn below n-k+1, ..., n in turn, and one that is there already gives way to the
-    largest it could have been.
+    Floyd's method: numbers are drawn below n-k+1, ..., n in turn, and a number that was drawn before is replaced by
+    the largest possible one.
     """
-    k = min(k, int(np.max(n, initial=0)))  # there are no more
+    k = min(k, int(np.max(n, initial=0)))  # no row has more candidates
     drawn = np.full((len(n), k), -1, dtype=np.intp)
     least = np.maximum(n - k, 0)
     for turn in range(k):

@@ -1,4 +1,4 @@
-"""Rows in the order of their scores."""
+"""Sorting of rows by score."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kernelrank._core import Ranking
 
 
 def sort_falling(values: NDArray[np.float64], codes: NDArray[np.int32] | None = None) -> NDArray[np.int64]:
-    """Return the rows sorted by query and falling value, ties in the order of the rows.
+    """Return the rows sorted by query and descending value, ties in the order of the rows.
 
-    Unlike ``np.argsort`` it can be interrupted: Ctrl-C would wait more than a second for ten million rows.
+    Unlike ``np.argsort`` it can be interrupted: Ctrl-C would otherwise wait over a second for ten million rows.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
         Finite numbers.
     codes : ndarray of shape (n_rows,), optional
-        Query of each row as a number 0, 1, ...
+        Query code of each row, 0, 1, ...
     """
     order = np.empty(len(values), np.int64)
     if len(values):

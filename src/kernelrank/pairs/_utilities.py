@@ -1,4 +1,4 @@
-"""Pairs of rows with different utilities, inside a query if there are queries."""
+"""Pairs of rows with different utilities, within each query if there are queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _METHOD = choice(*get_args(Method))
 
 
 class Violations(NamedTuple):
-    """Violated pairs: ``c`` and ``d`` a row, and their common sum ``total``."""
+    """Number of violated pairs: ``c`` and ``d`` per row, and their common sum ``total``."""
 
     c: NDArray[Any]
     d: NDArray[Any]
@@ -28,38 +28,37 @@ class Violations(NamedTuple):
 
 
 class UtilityPairs:
-    """All pairs of rows that their utilities put in an order, ranked once to be counted many times.
+    """All pairs of rows with different utilities, ranked once and counted many times.
 
-    Rows ``i`` and ``j`` of the same query are comparable when ``y[i] < y[j]``. A comparable
-    pair is *violated* by scores ``p`` when ``p[j] < p[i] + margin``: ``j`` should be above
-    ``i`` and is not, or not clearly enough.
+    Rows ``i`` and ``j`` of the same query are comparable when ``y[i] < y[j]``. A comparable pair is *violated* by
+    scores ``p`` when ``p[j] < p[i] + margin``: the score of ``j`` should be higher than that of ``i`` by the margin,
+    but is not.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Utilities, any finite numbers; higher is better.
     qid : array-like of shape (n_samples,), optional
-        Query of each row, in any order: numbers, strings or any hashable. One query by default.
+        Query of each row, in any order: numbers, strings or other hashable objects. By default all rows are one query.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, not negative. A pair weighs ``w[i] * w[j]``, exactly as if row
-        ``i`` were there ``w[i]`` times.
+        Non-negative weights of the rows. A pair has the weight ``w[i] * w[j]``, as if row ``i`` were repeated ``w[i]``
+        times.
     n_jobs : int, optional
-        Threads to use, as in scikit-learn. The counts do not depend on it.
+        Number of threads, as in scikit-learn. The counts do not depend on it.
 
     Attributes
     ----------
     n_rows, n_queries : int
     n_pairs : int, or float with weights
-        Comparable pairs, or their total weight.
+        Number of comparable pairs, or their total weight.
     pairs_per_query : ndarray of shape (n_queries,)
-        Queries in the order of their first rows, as in all results that have an element a query.
+        In the order of the first rows of the queries, as in all results with one element per query.
 
     Notes
     -----
-    Ranking costs O(m log m) time once; it keeps 12 bytes a row (4 if no two rows of a query have
-    the same utility; 4 more if the queries are scattered, 8 more with weights) and working memory
-    of 28 bytes a row (44 with weights) after the first count. Any number of threads may count at
-    once.
+    Ranking takes O(m log m) time once. It keeps 12 bytes per row (4 if no two rows of a query have the same utility; 4
+    more if the rows of queries are not contiguous, 8 more with weights), and working memory of 28 bytes per row (44
+    with weights) after the first count. Counting is thread-safe.
 
     Examples
     --------
@@ -109,10 +108,10 @@ class UtilityPairs:
         self._ranking.pair_totals(self.pairs_per_query)
         self.n_pairs = self.pairs_per_query.sum().item()
         if not np.isfinite(self.n_pairs):
-            raise ValueError("Products of sample_weight overflow: divide the weights by the largest of them.")
+            raise ValueError("Products of sample_weight overflow; divide the weights by their maximum.")
 
     def count(self, scores: ArrayLike, *, method: Method = "auto", margin: float = 1.0) -> Violations:
-        """Count the violated pairs of every row; see :func:`count_violations`."""
+        """Count the violated pairs of each row; see :func:`count_violations`."""
         c, d = np.empty(self.n_rows, self._dtype), np.empty(self.n_rows, self._dtype)
         totals = np.empty(self.n_queries, self._dtype)
         p = self._check(scores, method, margin)
@@ -120,14 +119,14 @@ class UtilityPairs:
         return Violations(c, d, totals.sum().item())
 
     def count_totals(self, scores: ArrayLike, *, method: Method = "auto", margin: float = 1.0) -> NDArray[Any]:
-        """Count the violated pairs of every query, in a little more than half the time."""
+        """Count the violated pairs of each query, in slightly more than half the time of `count`."""
         totals = np.empty(self.n_queries, self._dtype)
         p = self._check(scores, method, margin)
         self._ranking.count_totals(p, totals, float(margin), method, self._n_threads)
         return totals
 
     def violated(self) -> ViolatedPairs:
-        """Prepare for a loss, with working memory of its own."""
+        """Return the violated pairs for a loss, with separate working memory."""
         return ViolatedPairs(CompiledPairs(self._ranking), self.n_rows, self.n_queries, self._n_threads)
 
     def _check(self, scores: ArrayLike, method: Method, margin: float) -> NDArray[np.float64]:
@@ -144,35 +143,35 @@ def count_violations(
     method: Method = "auto",
     n_jobs: int | None = None,
 ) -> Violations:
-    """Count, for each row, the pairs in which a score vector violates the order of utilities.
+    """Count the pairs of each row in which a score vector violates the order of the utilities.
 
     With ``p`` the scores, and ``i``, ``j`` rows of the same query,
 
     - ``c[i]`` is the number of rows ``j`` with ``y[j] > y[i]`` and ``p[j] < p[i] + 1``,
     - ``d[i]`` is the number of rows ``j`` with ``y[j] < y[i]`` and ``p[i] < p[j] + 1``,
 
-    eq. 5 and 6 of [1]_. Both use the same rounded comparison, so they describe one set of
-    pairs and ``c.sum() == d.sum() == total`` holds exactly. The average pairwise hinge loss
-    is ``(total + (c - d) @ p) / n_pairs``.
+    eq. 5 and 6 of [1]_. Both use the same rounded comparison, so they refer to the same set of pairs, and
+    ``c.sum() == d.sum() == total`` holds exactly. The average pairwise hinge loss is
+    ``(total + (c - d) @ p) / n_pairs``.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Utilities; equal ones are not compared.
+        Utilities; rows with equal utilities are not compared.
     scores : array-like of shape (n_samples,)
     qid : array-like of shape (n_samples,), optional
         Query of each row. Rows of different queries are not compared.
     method : {"auto", "tree", "levels", "pairs", "rbtree"}, default="auto"
-        How to count; the result is the same.
+        Algorithm; the result does not depend on it.
 
         - ``"tree"``: a wide tree of running counts over the ranks of ``y``, O(m log m).
-        - ``"levels"``: running counts over the distinct utilities, O(m log m + m r) for ``r``
-          of them in a query; the method of [2]_, and the fastest for a handful.
-        - ``"pairs"``: looks at every pair, O(m^2); the baseline of [1]_.
+        - ``"levels"``: running counts over the distinct utilities, O(m log m + m r) for ``r`` distinct utilities per
+          query; the algorithm of [2]_, and the fastest for few distinct utilities.
+        - ``"pairs"``: a loop over all pairs, O(m^2); the baseline of [1]_.
         - ``"rbtree"``: the order-statistics red-black tree of [1]_, O(m log m).
-        - ``"auto"``: ``"levels"`` for up to 16 distinct utilities in a query, else ``"tree"``.
+        - ``"auto"``: ``"levels"`` for up to 16 distinct utilities per query, otherwise ``"tree"``.
     n_jobs : int, optional
-        Threads to use, as in scikit-learn.
+        Number of threads, as in scikit-learn.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a loss needs of its pairs."""
+"""Interface between pairs and losses."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Vector = NDArray[np.float64]
 
 
 class Pairs(Protocol):
-    """Pairs of rows, one of which should have the higher score."""
+    """Pairs of rows of which one should have the higher score."""
 
     n_rows: int
     pairs_per_query: NDArray[Any]
 
     def violated(self) -> ViolatedPairs:
-        """Prepare to find, again and again, which of them a score vector violates."""
+        """Return the violated pairs, to be evaluated for many score vectors."""
 
 
 class ViolatedPairs:
-    """The pairs that one score vector violates: counts, and the Laplacian L of the graph they make.
+    """Pairs that a score vector violates: their counts, and the Laplacian L of their graph.
 
-    ``(L v)[i]`` is the sum of ``v[i] - v[j]`` over the violated pairs of row i, and ``v . L v``
-    that of ``(v[i] - v[j])^2`` over all violated pairs. The scores given last count; vectors
-    are taken as they are, because this is the inner loop of training.
+    ``(L v)[i]`` is the sum of ``v[i] - v[j]`` over the violated pairs of row i, and ``v . L v`` is the sum of
+    ``(v[i] - v[j])^2`` over all violated pairs. Both refer to the scores of the last `count`. Vectors are not
+    validated, because this is the inner loop of training.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ class ViolatedPairs:
         self._core, self._n_rows, self._n_queries, self._n_threads = core, n_rows, n_queries, n_threads
 
     def count(self, scores: Vector, scale: Vector) -> tuple[Vector, Vector, Vector]:
-        """Return ``scale * (c - d)``, a factor a query, and each query's violations and ``(c - d) . scores``."""
+        """Return ``scale * (c - d)``, one factor per query, and per query the violations and ``(c - d) . scores``."""
         g, violations, inner = np.empty(self._n_rows), np.empty(self._n_queries), np.empty(self._n_queries)
         self._core.count(scores, scale, g, violations, inner, self._n_threads)
         return g, violations, inner
 
     def multiply(self, v: Vector, scale: Vector, add_to: Vector | None = None) -> tuple[Vector, Vector]:
-        """Return ``scale * L v``, a factor a query, and each query's ``v . L v``.
+        """Return ``scale * L v``, with one factor per query, and ``v . L v`` per query.
 
-        With `add_to`, the first is added to that array.
+        If `add_to` is given, the first is added to that array.
         """
         out, inner = np.empty(self._n_rows) if add_to is None else add_to, np.empty(self._n_queries)
         self._core.multiply(v, scale, add_to is not None, out, inner, self._n_threads)

@@ -1,7 +1,7 @@
-"""The container of a model file: a ZIP archive of one JSON document and plain arrays, nothing compressed.
+"""Container of a model file: an uncompressed ZIP archive of a JSON document and NumPy arrays.
 
-It is written the same way every time. Reading trusts nothing: members are stored as they are, so a size that the
-archive declares can be held against the file before anything is allocated.
+Writing is deterministic. Reading trusts nothing: members are not compressed, so a size that the archive declares is
+checked against the size of the file before anything is allocated.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from kernelrank.exceptions import ModelFormatError
 
 DOCUMENT = "model.json"
 
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that ZIP knows
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest date that ZIP can represent
 _UNIX, _READABLE = 3, 0o644 << 16
 _UTF8_NAME = 0x800
 _CHUNK = 1 << 20
 
-# Numbers of at most 8 bytes, or records of them: the only arrays there are.
+# Members are arrays of numbers of at most 8 bytes, or of records of them.
 _NUMBER = r"'[<|][biuf][1248]'"
 _FIELD = rf"\('\w+', {_NUMBER}\)"
 _LENGTH = r"(?:0|[1-9]\d{0,18})"
@@ -39,7 +39,7 @@ _NPY_HEADER = re.compile(
     rf" 'shape': \((?:{_LENGTH},|{_LENGTH}(?:, {_LENGTH})+)?\), }} *\n".encode()
 )
 
-# What zipfile, json and NumPy raise for what they cannot read; a RecursionError is a RuntimeError.
+# Exceptions of zipfile, json and NumPy for invalid input; a RecursionError is a RuntimeError.
 _UNREADABLE = (
     zipfile.BadZipFile,
     EOFError,
@@ -52,14 +52,14 @@ _UNREADABLE = (
 
 
 def is_plain(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of this type can be members: they hold numbers, or records of numbers."""
+    """Return whether arrays of this type can be members: they hold numbers, or records of numbers."""
     if dtype.kind not in "biufV":
         return False
     return _DESCRIPTION.fullmatch(repr(np.lib.format.dtype_to_descr(dtype.newbyteorder("<")))) is not None
 
 
 def write_archive(handle: IO[bytes], document: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write the document and the arrays; equal content gives equal bytes."""
+    """Write the document and the arrays; equal contents give equal bytes."""
     text = json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n"
     with zipfile.ZipFile(handle, "w") as archive:
         with _new_member(archive, DOCUMENT, len(text)) as member:
@@ -73,7 +73,7 @@ def write_archive(handle: IO[bytes], document: Any, arrays: Mapping[str, NDArray
 def _new_member(archive: zipfile.ZipFile, name: str, size: int) -> IO[bytes]:
     info = zipfile.ZipInfo(name, _EARLIEST)
     info.create_system, info.external_attr = _UNIX, _READABLE
-    info.file_size = size  # decides about ZIP64
+    info.file_size = size  # determines whether ZIP64 is used
     return archive.open(info, "w")
 
 
@@ -82,42 +82,44 @@ def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Archive:
-    """A model file that is being read; each member can be read once.
+    """Model file opened for reading; each member can be read once.
 
     Raises
     ------
     ModelFormatError
-        In the constructor and in all methods, for whatever cannot be read.
+        From the constructor and all methods, for invalid contents.
     """
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._size = self._unread = handle.seek(0, io.SEEK_END)
-        with _refusal("it is no ZIP archive, or a damaged one"):
+        with _format_errors("not a ZIP archive, or a damaged one"):
             self._zip = zipfile.ZipFile(handle)
         members = self._zip.infolist()
         self._members = {info.filename: info for info in members}
         if len(self._members) < len(members):
-            raise ModelFormatError("two of its members have the same name")
+            raise ModelFormatError("two members have the same name")
 
     def read_document(self) -> Any:
-        """Return what model.json says."""
-        with self._open(DOCUMENT) as member, _refusal(f"its member {DOCUMENT} cannot be read"):
-            return json.loads(member.read().decode(), object_pairs_hook=_distinct, parse_constant=_no_constant)
+        """Return the contents of model.json."""
+        with self._open(DOCUMENT) as member, _format_errors(f"member {DOCUMENT} cannot be read"):
+            return json.loads(member.read().decode(), object_pairs_hook=_distinct, parse_constant=_reject_constant)
 
     def read_array(self, name: str) -> NDArray[Any]:
         """Return an array in native byte order; its size is checked before it is allocated."""
-        with self._open(name) as member, _refusal(f"its member {name!r} cannot be read"):
+        with self._open(name) as member, _format_errors(f"member {name!r} cannot be read"):
             prefix = member.read(len(_NPY_MAGIC) + 2)
             header = member.read(int.from_bytes(prefix[-2:], "little"))
             if not prefix.startswith(_NPY_MAGIC) or not _NPY_HEADER.fullmatch(header):
-                raise ValueError("it is no array of numbers in NumPy's format 1.0")
+                raise ValueError("not an array of numbers in NumPy's format 1.0")
             described = io.BytesIO(prefix[-2:] + header)
             shape, in_fortran_order, dtype = np.lib.format.read_array_header_1_0(described)
             size = math.prod(shape) * dtype.itemsize
             rest = self._zip.getinfo(name).file_size - len(prefix) - len(header)
             if size != rest:
-                raise ValueError(f"an array of shape {shape} and type {dtype} has {size} bytes, but there are {rest}")
-            if max(shape, default=0) > self._size:  # it is empty, but other arrays are made as long as it is
+                raise ValueError(
+                    f"an array of shape {shape} and type {dtype} has {size} bytes, but the member has {rest}"
+                )
+            if max(shape, default=0) > self._size:  # an empty array, but others are allocated with its length
                 raise ValueError(f"an array of shape {shape} is longer than the file")
             array = np.empty(shape, dtype, order="F" if in_fortran_order else "C")
             _fill(array, member)
@@ -126,20 +128,18 @@ class Archive:
     def _open(self, name: str) -> IO[bytes]:
         info = self._members.pop(name, None)
         if info is None:
-            raise ModelFormatError(f"it has no member {name!r}, or uses it twice")
+            raise ModelFormatError(f"member {name!r} is missing, or used twice")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & ~_UTF8_NAME:
-            raise ModelFormatError(
-                f"its member {name!r} is compressed or encrypted; members must be stored as they are"
-            )
+            raise ModelFormatError(f"member {name!r} is compressed or encrypted; members must be stored uncompressed")
         self._unread -= info.file_size
         if info.file_size != info.compress_size or self._unread < 0 or not 0 <= info.header_offset < self._size:
-            raise ModelFormatError(f"its member {name!r} does not fit into the file")
-        with _refusal(f"its member {name!r} cannot be read"):
+            raise ModelFormatError(f"member {name!r} is larger than the file")
+        with _format_errors(f"member {name!r} cannot be read"):
             return self._zip.open(info)
 
 
 def _fill(array: NDArray[Any], member: IO[bytes]) -> None:
-    """Read an array piece by piece; the last one checks the member's CRC."""
+    """Read an array in chunks; the last chunk checks the CRC of the member."""
     values = array.reshape(-1, order="A").view(np.uint8)
     for start in range(0, len(values), _CHUNK):
         piece = values[start : start + _CHUNK]
@@ -150,16 +150,16 @@ def _fill(array: NDArray[Any], member: IO[bytes]) -> None:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = dict(pairs)
     if len(names) < len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return names
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not valid JSON")
 
 
 @contextmanager
-def _refusal(message: str) -> Iterator[None]:
+def _format_errors(message: str) -> Iterator[None]:
     try:
         yield
     except _UNREADABLE as reason:

@@ -1,4 +1,4 @@
-"""What a fitted model of each class has: names, types and shapes, checked before anything is written or used."""
+"""Attributes of fitted models of each class: names, types and shapes, checked before a model is written or used."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from kernelrank.estimators import (
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.kernels import Kernel, Linear, Precomputed
 
-# Classes that can be saved, and the attributes without which they cannot predict or score, besides the weights, which
-# depend on the kernel. A file can name no other class.
+# Classes that can be saved, and the attributes that are required to predict or score, besides the weights, which depend
+# on the kernel. A file cannot name another class.
 _COMMON = ("n_features_in_", "_fitted_with_queries")
 _LEAST_SQUARES = ("kernel_", "intercept_", "_single", *_COMMON)
 _GREEDY = ("selected_", "support_", "intercept_", "_single", *_COMMON)
@@ -43,14 +43,14 @@ ESTIMATORS: dict[type, tuple[str, ...]] = {
     OrdinalSVM: ("classes_", "thresholds_", "n_features_in_"),
     RankingClassifier: ("classes_", "thresholds_", "ranker_"),
 }
-# What is a model itself: a parameter, which is not fitted, and an attribute, which is. It is of any other class.
+# Nested models: an unfitted parameter and a fitted attribute, of any class but the enclosing one.
 INNER: dict[type, tuple[str, ...]] = {RankingClassifier: ("ranker", "ranker_")}
 
-# Attributes that belong to a fit although they do not end in an underscore. The training data are not among them.
+# Attributes of a fit whose names do not end in an underscore. The training data are not included.
 _PRIVATE = ("_fitted_with_queries", "_single")
 
-# What is known about attributes, where they are there: the type of a value, or that of an array and its lengths. The
-# axis n_outputs is missing in a model of one output.
+# Known optional attributes: the type of a value, or the type and axes of an array. The axis n_outputs is absent in a
+# model with one output.
 _TYPES: dict[str, type] = {
     "n_features_in_": Integral,
     "n_iter_": Integral,
@@ -81,32 +81,32 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "kernel_scores_": (np.float64, ("n_kernels",)),
     "coef_path_": (np.float64, ("n_alphas", "n_weights")),
 }
-_SPARSE = ("basis_",)  # what may be a sparse matrix as well
+_SPARSE = ("basis_",)  # attributes that may be sparse matrices
 _WEIGHTS = ("coef_", "dual_coef_", "intercept_")
 
 
-def by_name() -> dict[str, type]:
-    """Return the classes by their names."""
+def saveable_classes() -> dict[str, type]:
+    """Return the classes that can be saved, by name."""
     return {kind.__name__: kind for kind in ESTIMATORS}
 
 
 def is_fitted_attribute(name: str) -> bool:
-    """Whether an attribute of this name belongs to a fit."""
+    """Return whether an attribute of this name is set by a fit."""
     return name in _PRIVATE or (name.endswith("_") and not name.startswith("_"))
 
 
 def check_fitted(kind: type, fitted: dict[str, Any]) -> None:
-    """Raise unless all attributes that a class needs are there, and all that are known agree with each other."""
-    for name in _needed(kind, fitted):
+    """Raise an error unless all required attributes are present and all known attributes are consistent."""
+    for name in _required_attributes(kind, fitted):
         if name not in fitted:
             raise ModelFormatError(f"the attribute {name} is missing")
     for name, of in _TYPES.items():
         value = fitted.get(name)
         if name in fitted and (not isinstance(value, of) or isinstance(value, bool) != (of is bool)):
-            raise ModelFormatError(f"{name} is of type {type(value).__name__}, which is no {of.__name__}")
+            raise ModelFormatError(f"{name} is of type {type(value).__name__}, expected {of.__name__}")
     lengths: dict[str, int] = {name: fitted[name] for name in ("n_features_in_", "n_iter_") if name in fitted}
     same = {"n_weights": "n_features_in_" if "coef_" in fitted else "n_basis"}
-    if isinstance(fitted.get("kernel_"), Precomputed):  # the columns of its matrix stand for the basis
+    if isinstance(fitted.get("kernel_"), Precomputed):  # the columns of its matrix are the basis
         same["n_basis"] = same["n_weights"] = "n_features_in_"
     for name, (number, axes) in _ARRAYS.items():
         if name in fitted:
@@ -115,24 +115,24 @@ def check_fitted(kind: type, fitted: dict[str, Any]) -> None:
     if "thresholds_" in ESTIMATORS[kind]:
         _check_thresholds(fitted["thresholds_"], len(fitted["classes_"]))
         if len(np.unique(fitted["classes_"])) != len(fitted["classes_"]):
-            raise ModelFormatError("classes_ has a class twice")
+            raise ModelFormatError("classes_ has duplicates")
     if kind is RankingClassifier and not (
         type(fitted["ranker_"]) in ESTIMATORS and getattr(fitted["ranker_"], "_single", True)
     ):
-        raise ModelFormatError("ranker_ is no model of one output")
+        raise ModelFormatError("ranker_ is not a model with one output")
 
 
 def _check_thresholds(thresholds: NDArray[np.float64], n_classes: int) -> None:
     if len(thresholds) != n_classes - 1:
-        raise ModelFormatError(f"{n_classes} classes have {n_classes - 1} thresholds, but there are {len(thresholds)}")
+        raise ModelFormatError(f"{n_classes} classes require {n_classes - 1} thresholds, got {len(thresholds)}")
     if np.isnan(thresholds).any() or (thresholds[1:] < thresholds[:-1]).any():
-        raise ModelFormatError("thresholds_ are no numbers that never fall")
+        raise ModelFormatError("thresholds_ must be non-decreasing numbers")
 
 
-def _needed(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
-    """Name what a model cannot predict without: weights of features, or of a basis."""
+def _required_attributes(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of the attributes required to predict: weights of features or of a basis."""
     names = ESTIMATORS[kind]
-    if kind is RankingClassifier:  # its ranker has weights
+    if kind is RankingClassifier:  # the weights belong to its ranker
         return names
     match fitted.get("kernel_", Linear()):
         case Linear():
@@ -145,28 +145,28 @@ def _needed(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
 def _check_array(name: str, value: Any, number: type, axes: Sequence[str], lengths: dict[str, int]) -> None:
     if not axes:
         if not isinstance(value, Real) or isinstance(value, bool):
-            raise ModelFormatError(f"{name} is of type {type(value).__name__}, which is no Real")
+            raise ModelFormatError(f"{name} is of type {type(value).__name__}, expected Real")
         return
     known = isinstance(value, np.ndarray) or (name in _SPARSE and sp.issparse(value))
     if not known or not issubclass(value.dtype.type, number) or value.ndim != len(axes):
-        raise ModelFormatError(f"{name} is no array of {number.__name__} with {len(axes)} dimensions")
+        raise ModelFormatError(f"{name} must be an array of {number.__name__} with {len(axes)} dimensions")
     if name in _WEIGHTS and not np.isfinite(value).all():
-        raise ModelFormatError(f"{name} has elements that are no finite numbers")
+        raise ModelFormatError(f"{name} has elements that are not finite")
     for axis, length in zip(axes, value.shape, strict=True):
-        # The first array with an axis says how long it is, unless a number does.
+        # The length of an axis is given by an attribute, or by the first array that has it.
         if length != lengths.setdefault(axis, length):
             raise ModelFormatError(f"{name} has shape {value.shape}, but {axis} is {lengths[axis]}")
 
 
 def check_kernel(model: Any) -> None:
-    """Raise unless a model can compute its kernel: of one row with its basis, in little memory."""
-    if "basis_" not in _needed(type(model), vars(model)):
+    """Raise an error unless a model can compute its kernel, for one row against the basis and in little memory."""
+    if "basis_" not in _required_attributes(type(model), vars(model)):
         return
     basis = model.basis_
-    if sp.issparse(basis):  # scikit-learn's kernels take memory for empty columns as well
+    if sp.issparse(basis):  # scikit-learn's kernels allocate memory for empty columns as well
         (basis,) = without_empty_columns(basis.tocsr())
     try:
         with np.errstate(all="ignore"):
             model.kernel_(basis[:1, :], basis)
     except (ArithmeticError, TypeError, ValueError) as reason:
-        raise ModelFormatError(f"its kernel {model.kernel_!r} cannot be computed ({reason})") from reason
+        raise ModelFormatError(f"the kernel {model.kernel_!r} cannot be computed ({reason})") from reason

@@ -1,4 +1,4 @@
-"""kernelrank's own model files; docs/model-format.md describes them for readers in other languages."""
+"""kernelrank's own model files; docs/model-format.md specifies the format for readers in other languages."""
 
 from __future__ import annotations
 
@@ -15,55 +15,62 @@ from kernelrank._rules import PATH
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
 from kernelrank.persistence._archive import Archive, write_archive
-from kernelrank.persistence._fitted import ESTIMATORS, INNER, by_name, check_fitted, check_kernel, is_fitted_attribute
+from kernelrank.persistence._fitted import (
+    ESTIMATORS,
+    INNER,
+    check_fitted,
+    check_kernel,
+    is_fitted_attribute,
+    saveable_classes,
+)
 from kernelrank.persistence._values import decode, encode
 
 _FORMAT = "kernelrank model"
-_VERSION = 1  # of the format
+_VERSION = 1  # version of the format
 
 _REMEDIES = {
-    "parameter": "Set it to one of these before saving, such as {owner}.set_params({name}=None).",
-    "attribute": "Delete it (del {owner}.{name}), or give it a name that does not end in an underscore.",
+    "parameter": "Set it to such a value before saving, for example {owner}.set_params({name}=None).",
+    "attribute": "Delete it (del {owner}.{name}), or use a name that does not end in an underscore.",
     "kernel": 'Fit with a kernel of kernelrank.kernels, or with kernel="precomputed"; or pickle the model.',
-    "basis": "Leave out columns that are empty, or hash features to fewer; or pickle the model.",
+    "basis": "Remove empty columns, or hash features to fewer columns; or pickle the model.",
     "ranker": "Fit with an estimator of kernelrank, other than RankingClassifier; or pickle the model.",
 }
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file.
+    """Save a fitted model to a file.
 
-    The file holds the model's class, its parameters and what `fit` has found, as data: a ZIP archive
-    of a JSON document and NumPy arrays, described in ``docs/model-format.md``. Equal models give equal
-    bytes. An existing file is replaced only once the new one is complete.
+    The file holds the model's class, its parameters and its fitted attributes as data: a ZIP archive of a JSON document
+    and NumPy arrays, described in ``docs/model-format.md``. Equal models give equal bytes. An existing file is replaced
+    only once the new one is complete.
 
     Parameters
     ----------
     model : RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS, GreedyRankRLS, OrdinalSVM or RankingClassifier
-        It must be fitted; arrays of other libraries become NumPy's. Attributes whose names end in an
-        underscore are saved, no others; neither are requests for metadata (``set_fit_request``).
+        A fitted model; arrays of other libraries are converted to NumPy. Only attributes whose names end in an
+        underscore are saved. Metadata requests (``set_fit_request``) are not saved.
     path : str or path-like
-        Where to write. No ending is added; ``.kernelrank`` is a good one.
+        Path of the file. No suffix is added; ``.kernelrank`` is recommended.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     TypeError
-        If it is of another class, or if a parameter is not data: a splitter as `cv`, a RandomState as
-        `random_state`, a function as `kernel`, an estimator of another library as `ranker`. Nothing is replaced
-        silently, because a refit would then differ; set it to None or a number before saving.
+        If the model is of another class, or if a parameter is not data: a splitter as `cv`, a RandomState as
+        `random_state`, a function as `kernel`, an estimator of another library as `ranker`. Such a parameter is not
+        replaced silently, because a refit would then differ; set it to None or a number before saving.
 
     Warnings
     --------
-    A model with a kernel other than the linear one predicts by comparing rows with those it was fitted to: they are
-    its ``basis_``, and so they are in the file. Whoever gets the file gets these rows. Targets and queries are never
-    in it, and rows of models with ``coef_`` neither.
+    A model with a nonlinear kernel predicts by comparing rows with training rows, which are its ``basis_``: these rows
+    are stored in the file and can be read by anyone who gets it. Targets and queries are never stored, nor are training
+    rows of models with ``coef_``.
 
     See Also
     --------
-    load_model : Reads the file.
-    save_svmlight_model : Writes a file for SVM^rank.
+    load_model : Load a model.
+    save_svmlight_model : Save a model in the format of SVM^rank.
 
     Examples
     --------
@@ -81,8 +88,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     kind = type(model)
     if kind not in ESTIMATORS:
-        order = " The order is save_model(model, path)." if isinstance(model, str | os.PathLike) else ""
-        raise TypeError(f"model must be one of {', '.join(by_name())}, got a {kind.__name__}.{order}")
+        order = " The arguments are save_model(model, path)." if isinstance(model, str | os.PathLike) else ""
+        raise TypeError(f"model must be one of {', '.join(saveable_classes())}, got a {kind.__name__}.{order}")
     PATH("path", path)
     check_is_fitted(model)
     arrays: dict[str, NDArray[Any]] = {}
@@ -97,36 +104,36 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save_model` has written.
+    """Load a model that was saved with `save_model`.
 
-    Nothing in the file is run: it holds data, and names one of the classes that are known here. Files of
-    strangers are safe to load, and files of older versions can be. The memory it takes is a small multiple of the
-    size of the file: sizes that the file states are checked before anything is allocated.
+    Nothing in the file is executed: it holds data, and names one of a fixed set of classes. Untrusted files are safe to
+    load. Files of older versions can be loaded. The memory required is a small multiple of the size of the file: sizes
+    that the file states are checked before anything is allocated.
 
     Parameters
     ----------
     path : str or path-like
-        The file.
+        Path of the file.
 
     Returns
     -------
     RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS, GreedyRankRLS, OrdinalSVM or RankingClassifier
-        Fitted, with the parameters and attributes of the model that was saved: it predicts the same to
-        the last bit, and can be cloned, fitted again or, with ``warm_start``, trained on. What takes the training
-        data, as paths and held-out predictions of least squares do, takes another fit.
+        Fitted, with the parameters and attributes of the saved model: its predictions are equal to the last bit, and it
+        can be cloned, refitted or, with ``warm_start``, trained further. Methods that need the training data, such as
+        paths and held-out predictions of least squares, require another fit.
 
     Raises
     ------
     ModelFormatError
-        If the file is of another kind, is damaged, or was written in a format newer than this version
-        of kernelrank; it says which.
+        If the file is not a model file, is damaged, or was written in a newer format than this version of kernelrank
+        supports; the message states which.
     OSError
         If the file cannot be opened.
 
     See Also
     --------
-    save_model : Writes the file.
-    load_svmlight_model : Reads a file of SVM^light or SVM^rank.
+    save_model : Save a model.
+    load_svmlight_model : Load a model of SVM^light or SVM^rank.
 
     Examples
     --------
@@ -155,22 +162,22 @@ def _read(handle: IO[bytes]) -> Any:
     archive = Archive(handle)
     document = archive.read_document()
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise ModelFormatError("it is no model of kernelrank")
+        raise ModelFormatError("not a model of kernelrank")
     writer = _entry(document, "kernelrank", str)
     found = _entry(document, "version", int)
     if found != _VERSION:
         raise ModelFormatError(
-            f"it was written by kernelrank {writer!r} in format {found}; this is kernelrank {version('kernelrank')},"
+            f"written by kernelrank {writer!r} in format {found}; this is kernelrank {version('kernelrank')},"
             f" which reads format {_VERSION}" + (": upgrade kernelrank" if found > _VERSION else "")
         )
     try:
         return _decode_model(document, archive)
     except ModelFormatError as reason:
-        raise ModelFormatError(f"{reason}; kernelrank {writer!r} wrote it") from reason
+        raise ModelFormatError(f"{reason}; the file was written by kernelrank {writer!r}") from reason
 
 
 def _encode_model(model: Any, arrays: dict[str, NDArray[Any]], owner: str = "model", under: str = "") -> dict[str, Any]:
-    """Express a fitted model; `owner` is what a user calls it, and names of its arrays begin with `under`."""
+    """Encode a fitted model; `owner` is its name in messages, and names of its arrays start with `under`."""
     kind = type(model)
     fitted = {name: to_host(value) for name, value in vars(model).items() if is_fitted_attribute(name)}
     encoded = {
@@ -186,12 +193,12 @@ def _encode_model(model: Any, arrays: dict[str, NDArray[Any]], owner: str = "mod
         check_fitted(kind, fitted)
         check_kernel(model)
     except ModelFormatError as reason:
-        raise ValueError(f"The {kind.__name__} has been changed since it was fitted: {reason}.") from None
+        raise ValueError(f"The {kind.__name__} was changed after it was fitted: {reason}.") from None
     return encoded
 
 
 def _encode_unfitted(model: Any, arrays: dict[str, NDArray[Any]], owner: str, under: str) -> dict[str, Any]:
-    """Express the class and the parameters of a model."""
+    """Encode the class and the parameters of a model."""
     parameters = {
         name: _encode_unfitted(value, arrays, f"{owner}.{name}", f"{under}parameters/{name}/")
         if _is_inner(type(model), name, value)
@@ -211,18 +218,18 @@ def _encode_value(value: Any, what: str, name: str, arrays: dict[str, NDArray[An
     except TypeError as reason:
         remedy = _REMEDIES.get(name.removesuffix("_"), _REMEDIES[what]).format(owner=owner, name=name)
         raise TypeError(
-            f"The {what} {name} cannot be saved: it is {reason}, and a model file holds only numbers,"
+            f"The {what} {name} cannot be saved: it is {reason}, but a model file holds only numbers,"
             f" strings, None, arrays, known kernels and lists of these. {remedy}"
         ) from None
 
 
 def _decode_model(document: dict[str, Any], archive: Archive) -> Any:
-    """Return the fitted model that a document, or a part of it, describes."""
+    """Return the fitted model described by a document or a part of it."""
     model = _decode_unfitted(document, archive)
     kind = type(model)
     fitted = _decode_all(kind, _entry(document, "attributes", dict), archive, _decode_model)
     for unknown in (each for each in fitted if not is_fitted_attribute(each)):
-        raise ModelFormatError(f"{unknown!r} is no attribute of a fitted {kind.__name__}")
+        raise ModelFormatError(f"{unknown!r} is not an attribute of a fitted {kind.__name__}")
     check_fitted(kind, fitted)
     vars(model).update(fitted)
     check_kernel(model)
@@ -231,26 +238,26 @@ def _decode_model(document: dict[str, Any], archive: Archive) -> Any:
 
 def _decode_unfitted(document: dict[str, Any], archive: Archive) -> Any:
     name = _entry(document, "class", str)
-    kind = by_name().get(name)
+    kind = saveable_classes().get(name)
     if kind is None:
-        raise ModelFormatError(f"it holds a {name!r}, a class that is not known here")
+        raise ModelFormatError(f"unknown class {name!r}")
     parameters = _decode_all(kind, _entry(document, "parameters", dict), archive, _decode_unfitted)
     for unknown in sorted(parameters.keys() - kind().get_params(deep=False).keys()):
-        raise ModelFormatError(f"{name} has no parameter {unknown!r} here")
+        raise ModelFormatError(f"{name} has no parameter {unknown!r}")
     if not (parameters.get("ranker") is None or type(parameters["ranker"]) in ESTIMATORS):
-        raise ModelFormatError("its parameter ranker is no model")
+        raise ModelFormatError("the parameter ranker is not a model")
     return kind(**parameters)
 
 
 def _decode_all(
     kind: type, values: dict[str, Any], archive: Archive, decode_inner: Callable[[dict[str, Any], Archive], Any]
 ) -> dict[str, Any]:
-    """Decode parameters or attributes; a model that is one of them has none inside it, so nothing is ever deep."""
+    """Decode parameters or attributes; nested models cannot contain models, which bounds the depth."""
     decoded = {}
     for name, value in values.items():
         if name in INNER.get(kind, ()) and isinstance(value, dict):
-            if by_name().get(_entry(value, "class", str)) in INNER:
-                raise ModelFormatError(f"its {name} is a {value['class']}, which cannot be inside another model")
+            if saveable_classes().get(_entry(value, "class", str)) in INNER:
+                raise ModelFormatError(f"{name} is a {value['class']}, which cannot be nested in another model")
             decoded[name] = decode_inner(value, archive)
         else:
             decoded[name] = decode(value, archive)
@@ -259,5 +266,5 @@ def _decode_all(
 
 def _entry(document: dict[str, Any], name: str, kind: type) -> Any:
     if type(document.get(name)) is not kind:
-        raise ModelFormatError(f"its entry {name!r} is missing, or not of type {kind.__name__}")
+        raise ModelFormatError(f"entry {name!r} is missing, or not of type {kind.__name__}")
     return document[name]

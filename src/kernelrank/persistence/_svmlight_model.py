@@ -1,4 +1,4 @@
-"""Models in the text format of SVM^light, which SVM^rank and SVM^struct share."""
+"""Models in the text format of SVM^light, which is also used by SVM^rank and SVM^struct."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from kernelrank.kernels import Kernel, Linear
 from kernelrank.persistence._svmlight_kernels import (
     DEFAULTS,
     NAMES,
-    in_their_letters,
     is_known,
-    letters_of,
     make_svmlight_kernel,
+    parameter_letters,
+    svmlight_parameters,
 )
 
 Vector = NDArray[np.float64]
-SupportVector: TypeAlias = tuple[float, NDArray[np.intp], Vector]  # its coefficient, features from 0, and values
+SupportVector: TypeAlias = tuple[float, NDArray[np.intp], Vector]  # coefficient, features counted from 0, and values
 
-# Lines after the first are read by position, "<value> # <meaning>". The blanks at their ends are SVM^light's.
+# Lines after the first are identified by position, "<value> # <meaning>". The trailing blanks are SVM^light's.
 _HEADER = (
     "{t} # kernel type\n"
     "{d} # kernel parameter -d \n"
@@ -44,12 +44,12 @@ _HEADER = (
 )
 _NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 
-# Features that a header may state, whatever the size of the file, and beyond that for each of its bytes. A linear model
-# has a weight for each of them; the columns of a sparse basis take no memory.
+# Number of features that a header may state: a constant, plus a number per byte of the file. A linear model has a
+# weight for each feature; columns of a sparse basis take no memory.
 _FREE_WEIGHTS, _FREE_COLUMNS = 1 << 21, 1 << 24
 _FEATURES_PER_BYTE = 4
 
-_MOST_DIGITS = 8  # of the number of a feature, SVM^light's own limit
+_MOST_DIGITS = 8  # of a feature index, SVM^light's own limit
 _COUNT = rb"[1-9]\d{0,%d}" % (_MOST_DIGITS - 1)
 _PARAMETERS = {"d": rb"[+-]?\d{1,9}", "g": _NUMBER, "s": _NUMBER, "r": _NUMBER}
 _FEATURE = re.compile(rb"(\d{1,8}):(%b)" % _NUMBER)
@@ -57,27 +57,27 @@ _NO_FEATURE = re.compile(rb"(?:qid|sid):[+-]?\d+|cost:%b" % _NUMBER)
 
 
 def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: str = "V6.20") -> None:
-    """Write a model as SVM^rank does, for ``svm_rank_classify``.
+    """Save a model in the format of SVM^rank, for ``svm_rank_classify``.
 
-    A linear model becomes a single support vector with coefficient 1, the weight vector; zero weights are left out.
-    With a Gaussian or polynomial kernel, the rows of ``basis_`` are the support vectors, and so these rows of the
-    training data are in the file. Numbers have all their digits (SVM^rank writes 8, and computes with features and
-    weights in single precision).
+    A linear model becomes a single support vector with coefficient 1, the weight vector; zero weights are omitted.
+    With a Gaussian or polynomial kernel, the rows of ``basis_`` are the support vectors, so these training rows are
+    stored in the file. Numbers are written with full precision (SVM^rank writes 8 digits, and computes with features
+    and weights in single precision).
 
     Parameters
     ----------
     model : RankSVM, RankRLS, RLS or their cross-validated forms
-        It must be fitted, with one output, and a kernel that SVM^light has. Only what predicts is written, and the
-        intercept of least squares as the threshold: `save_model` keeps everything.
+        A fitted model with one output and a kernel that SVM^light supports. Only the prediction function is saved, with
+        the intercept of least squares as the threshold; use `save_model` to keep everything.
     path : str or path-like
-        Where to write; an existing file is replaced once the new one is complete.
+        Path of the file; an existing file is replaced once the new one is complete.
     version : str, default="V6.20"
-        What the first line says. The C programs read only files of their own version: SVM^rank 1.00
-        is "V6.20", SVM^light's ``svm_classify`` is mostly "V6.02".
+        Version in the first line. The C programs read only files of their own version: SVM^rank 1.00 uses "V6.20",
+        SVM^light's ``svm_classify`` mostly "V6.02".
 
     See Also
     --------
-    load_svmlight_model : Reads the file.
+    load_svmlight_model : Load such a model.
 
     Examples
     --------
@@ -96,11 +96,13 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
     TEXT("version", version)
     check_is_fitted(model)
     if hasattr(model, "thresholds_"):
-        raise ValueError(f"A file of SVM^light has no thresholds between classes, which {type(model).__name__} has.")
+        raise ValueError(
+            f"{type(model).__name__} has thresholds between classes, which the format of SVM^light does not support."
+        )
     kernel, coefficients, vectors = _expand(model)
     n_features = vectors.shape[1]
     if n_features >= 10**_MOST_DIGITS:
-        raise ValueError(f"SVM^light knows features up to number {10**_MOST_DIGITS - 1}, got {n_features}.")
+        raise ValueError(f"SVM^light supports features up to index {10**_MOST_DIGITS - 1}, got {n_features}.")
     if not re.fullmatch(r"V[\w.]+", version, re.ASCII):
         raise ValueError(f"version must look like 'V6.20', got {version!r}.")
     header = _HEADER.format(
@@ -117,9 +119,9 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
 
 
 def _expand(model: Any) -> tuple[dict[str, int | float], list[float], Any]:
-    """Return a model as a sum over support vectors: its kernel in SVM^light's terms, their coefficients, and they."""
+    """Return the kernel in SVM^light's terms, the coefficients of the support vectors, and the support vectors."""
     is_linear = hasattr(model, "coef_")
-    kernel = in_their_letters(Linear() if is_linear else getattr(model, "kernel_", None))
+    kernel = svmlight_parameters(Linear() if is_linear else getattr(model, "kernel_", None))
     weights: Any = getattr(model, "coef_" if is_linear else "dual_coef_", None)
     basis = [weights] if is_linear else getattr(model, "basis_", None)
     if kernel is None or basis is None or np.ndim(weights) != 1 or not np.isfinite(weights).all():
@@ -128,49 +130,49 @@ def _expand(model: Any) -> tuple[dict[str, int | float], list[float], Any]:
             f" written for SVM^light, got {model!r}."
         )
     vectors = sp.csr_array(basis, dtype=np.float64, copy=True)
-    vectors.sum_duplicates()  # and sorts them
+    vectors.sum_duplicates()  # also sorts the indices
     return kernel, [1] if is_linear else np.asarray(weights, dtype=np.float64).tolist(), vectors
 
 
 def _show_vector(vectors: Any, number: int) -> str:
-    """Return the features of a row, "1:0.5 3:2.0 "."""
+    """Format the features of a row as "1:0.5 3:2.0 "."""
     there = slice(vectors.indptr[number], vectors.indptr[number + 1])
     features = zip((vectors.indices[there] + 1).tolist(), vectors.data[there].tolist(), strict=True)
     return "".join(f"{index}:{value!r} " for index, value in features if value)
 
 
 def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None = None) -> RankSVM:
-    """Read a model of SVM^light or SVM^rank, linear or with its polynomial or radial basis kernel.
+    """Load a model of SVM^light or SVM^rank with a linear, polynomial or radial basis function kernel.
 
-    The weight vector of a linear model is the sum of the support vectors times their coefficients; SVM^rank writes just
-    one. With a kernel, support vectors become the ``basis_``, each of them once. The threshold is left out: it adds
-    the same to every score and so changes no ranking.
+    The weight vector of a linear model is the sum of the support vectors times their coefficients; SVM^rank writes only
+    one support vector. With a kernel, the distinct support vectors become the ``basis_``. The threshold is ignored: it
+    is added to every score and so does not change the ranking.
 
     Parameters
     ----------
     path : str or path-like
-        The file.
+        Path of the file.
     n_features : int, optional
-        Features of the data to predict for. If it is not given, the highest feature index that the file
-        states, which may be greater than that of any weight. A file that states more features than its size explains
-        (over 4 per byte, and over 2**21, or 2**24 with a kernel) is read only if so many are given here.
+        Number of features of the data to predict. By default it is the highest feature index that the file states,
+        which may be greater than that of any weight. A file that states more features than its size can explain (more
+        than 4 per byte, and more than 2**21, or 2**24 with a kernel) is read only if that number is given here.
 
     Returns
     -------
     RankSVM
-        With default parameters but for the kernel, and of the attributes of a fitted one only ``n_features_in_`` and
-        ``coef_``, or ``dual_coef_``, ``basis_`` (sparse) and ``kernel_``: the file knows neither alpha nor the
-        objective, gap, number of pairs, names of features or history. It predicts and scores; a linear one begins a
-        fit with ``warm_start`` at these weights.
+        Model with default parameters except the kernel. Its only fitted attributes are ``n_features_in_`` and
+        ``coef_``, or ``dual_coef_``, ``basis_`` (sparse) and ``kernel_``: the file does not contain alpha, the
+        objective, the gap, the number of pairs, feature names or the history. It can predict and score. A linear model
+        with ``warm_start`` starts a fit from these weights.
 
     Raises
     ------
     ModelFormatError
-        As ``file:line: what is wrong``, also for kernels other than these, such as the sigmoid.
+        With a message ``file:line: problem``, also for other kernels such as the sigmoid.
 
     See Also
     --------
-    save_svmlight_model : Writes such a file.
+    save_svmlight_model : Save such a model.
 
     Examples
     --------
@@ -192,7 +194,7 @@ def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None 
     is_linear = hasattr(model, "coef_")
     least = 1 + int(np.max(np.flatnonzero(model.coef_) if is_linear else model.basis_.indices, initial=0))
     if n_features < least:
-        raise ValueError(f"n_features must be at least {least}, as {os.fspath(path)} asks, got {n_features}.")
+        raise ValueError(f"n_features must be at least {least}, the number in {os.fspath(path)}, got {n_features}.")
     if is_linear:
         model.coef_ = np.append(model.coef_[:n_features], np.zeros(max(0, n_features - len(model.coef_))))
     else:
@@ -202,7 +204,7 @@ def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None 
 
 
 def read_svmlight_model(path: str | os.PathLike[str], *, widest: int = 0) -> RankSVM:
-    """Read a model with the features that its header states: at most `widest`, or in proportion to the file."""
+    """Read a model with the number of features in its header: at most `widest`, or in proportion to the file."""
     with open(path, "rb") as handle:
         lines = _Lines(handle)
         try:
@@ -220,7 +222,7 @@ def read_svmlight_model(path: str | os.PathLike[str], *, widest: int = 0) -> Ran
 
 
 class _Lines:
-    """Lines of a file, the number of the last one read, and the size of the file."""
+    """Lines of a file, with the number of the last line read and the size of the file."""
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._handle = handle
@@ -228,7 +230,7 @@ class _Lines:
         self.n_bytes = os.fstat(handle.fileno()).st_size
 
     def next(self, expected: str) -> bytes:
-        """Read a line that must be there."""
+        """Return the next line, or raise an error at the end of the file."""
         self.number += 1
         line = self._handle.readline()
         if not line:
@@ -236,22 +238,22 @@ class _Lines:
         return line
 
     def rest(self) -> Iterator[bytes]:
-        """Read all lines that are left."""
+        """Yield the remaining lines."""
         for line in self._handle:
             self.number += 1
             yield line
 
 
 def _read(lines: _Lines, widest: int) -> tuple[Kernel, Vector, Any]:
-    """Return the kernel, coefficients of the support vectors, and these; of a linear model the weights, and None."""
+    """Return the kernel, the coefficients and the support vectors; for a linear model the weights and None."""
     if not re.fullmatch(rb"SVM-light Version \S+\s*", lines.next("'SVM-light Version ...'")):
-        raise ModelFormatError("this is no model of SVM^light or SVM^rank: expected 'SVM-light Version ...'")
+        raise ModelFormatError("not a model of SVM^light or SVM^rank: expected 'SVM-light Version ...'")
     kernel = _read_kernel(lines)
     n_features = int(_read_header_line(lines, "highest feature index", _COUNT))
     free = _FREE_WEIGHTS if isinstance(kernel, Linear) else _FREE_COLUMNS
     if n_features > max(widest, free, _FEATURES_PER_BYTE * lines.n_bytes):
         raise ModelFormatError(
-            f"{n_features} features are out of proportion to a file of {lines.n_bytes} bytes; if they are meant, call"
+            f"{n_features} features are implausible for a file of {lines.n_bytes} bytes; if the number is correct, call"
             f" load_svmlight_model(..., n_features={n_features})"
         )
     _read_header_line(lines, "number of training documents", rb"\d+")
@@ -277,7 +279,7 @@ def _read_kernel(lines: _Lines) -> Kernel:
     parameters = dict(DEFAULTS)
     kernel = make_svmlight_kernel(number, parameters)
     for letter in "dgsru":
-        needed = letter in letters_of(number)
+        needed = letter in parameter_letters(number)
         value = _read_header_line(lines, f"kernel parameter -{letter}", _PARAMETERS[letter] if needed else rb".*")
         if needed:
             parameters[letter] = int(value) if letter == "d" else float(value)
@@ -289,23 +291,23 @@ def _read_kernel(lines: _Lines) -> Kernel:
 
 
 def _read_header_line(lines: _Lines, meaning: str, pattern: bytes) -> bytes:
-    """Return the value of a line; the C programs skip what it means, but then misread files of other programs."""
+    """Return the value of a line and check its comment; the C programs ignore it and misread some files."""
     value, _, comment = lines.next(f"the {meaning}").partition(b"#")
     value = value.strip()
     if comment.strip() and not comment.strip().startswith(meaning.encode()):
         raise ModelFormatError(f"expected the {meaning}, found {_show(comment)}")
     if not re.fullmatch(pattern, value):
-        raise ModelFormatError(f"{_show(value)} is no value for the {meaning}")
+        raise ModelFormatError(f"{_show(value)} is not a valid {meaning}")
     return value
 
 
 def _read_vector(line: bytes, n_features: int) -> SupportVector:
     text, end, _ = line.partition(b"#")
     if not end and not line.endswith(b"\n"):
-        raise ModelFormatError("the file ends within a support vector")  # perhaps within a number
+        raise ModelFormatError("the file ends within a support vector")  # possibly within a number
     coefficient, *tokens = text.split() or [b""]
     if not re.fullmatch(_NUMBER, coefficient):
-        raise ModelFormatError(f"a support vector begins with its coefficient, not with {_show(coefficient)}")
+        raise ModelFormatError(f"expected the coefficient of a support vector, found {_show(coefficient)}")
     indices, values = [0], [float(coefficient)]
     for token in tokens:
         feature = _FEATURE.fullmatch(token)
@@ -317,7 +319,7 @@ def _read_vector(line: bytes, n_features: int) -> SupportVector:
         elif not _NO_FEATURE.fullmatch(token):
             raise ModelFormatError(f"expected 'feature:value', found {_show(token)}")
     if not np.isfinite(values).all():
-        raise ModelFormatError("numbers of the support vector leave the range of float64")
+        raise ModelFormatError("a number of the support vector overflows float64")
     return values[0], np.array(indices[1:], dtype=np.intp) - 1, np.array(values[1:], dtype=np.float64)
 
 
@@ -328,23 +330,23 @@ def _add_up(support: Iterable[SupportVector], n_features: int) -> tuple[Vector, 
         with np.errstate(over="ignore", invalid="ignore"):
             weights[features] += coefficient * values
         if not np.isfinite(weights[features]).all():
-            raise ModelFormatError("the weights leave the range of float64")
+            raise ModelFormatError("the weights overflow float64")
     return weights, None
 
 
 def _collect(support: Iterable[SupportVector], n_features: int) -> tuple[Vector, Any]:
-    """Return support vectors with their coefficients, each of them once: SVM^rank repeats them for every cut."""
+    """Return the distinct support vectors with their coefficients; SVM^rank repeats them for each cutting plane."""
     found: dict[tuple[bytes, bytes], float] = {}
     for coefficient, features, values in support:
         vector = features.tobytes(), values.tobytes()
         found[vector] = found.get(vector, 0.0) + coefficient
     if not found:
-        found[b"", b""] = 0.0  # kernels need a row to compare with
+        found[b"", b""] = 0.0  # a kernel needs at least one row
     coefficients = np.array(list(found.values()))
     if not np.isfinite(coefficients).all():
-        raise ModelFormatError("the coefficients leave the range of float64")
+        raise ModelFormatError("the coefficients overflow float64")
     features = np.frombuffer(b"".join(features for features, _ in found), dtype=np.intp).copy()
-    values = np.frombuffer(b"".join(values for _, values in found)).copy()  # what is owned can be written to
+    values = np.frombuffer(b"".join(values for _, values in found)).copy()  # a copy is writable
     ends = np.cumsum([0, *(len(values) // 8 for _, values in found)])
     return coefficients, sp.csr_matrix((values, features, ends), shape=(len(found), n_features))
 

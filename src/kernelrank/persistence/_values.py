@@ -1,7 +1,7 @@
-"""Values of parameters and attributes, as JSON.
+"""JSON representation of parameters and attributes.
 
-JSON has strings, numbers, lists, ``true``, ``false`` and ``null``; what else there is becomes an object that names
-its kind: ``{"float": "nan"}``, ``{"numpy": "int64", "value": 3}``, ``{"tuple": [1, 2]}``,
+JSON has strings, numbers, lists, ``true``, ``false`` and ``null``; any other value becomes an object that names its
+kind: ``{"float": "nan"}``, ``{"numpy": "int64", "value": 3}``, ``{"tuple": [1, 2]}``,
 ``{"strings": ["a", "b"]}`` for an array of strings, with ``"numpy": "str"`` for one of NumPy's strings,
 ``{"array": "name of a member"}``, a sparse matrix by its arrays, ``{"sparse": "csr_matrix", ...}``, and
 ``{"kernel": "Gaussian", "parameters": {"gamma": 0.5}}``.
@@ -22,10 +22,10 @@ from kernelrank.exceptions import ModelFormatError
 from kernelrank.kernels import Gaussian, Kernel, Linear, NamedKernel, Polynomial, Precomputed, Product, Scaled, Sum
 from kernelrank.persistence._archive import Archive, is_plain
 
-_DEEPEST = 100  # lists in lists: folds of cross-validation need three; a sum of k kernels is nested k - 1 deep
+_DEEPEST = 100  # nested lists: folds of cross-validation need three levels; a sum of k kernels is nested k - 1 deep
 
-# What a file may ask for beyond its own size, so that a small one is never a large model. NumPy's strings are all as
-# wide as the longest of them; columns of a sparse matrix take no memory here, but rows to predict for may.
+# Allowance beyond the size of the file, so that a small file never becomes a large model. NumPy's strings are all as
+# wide as the longest; columns of a sparse matrix take no memory here, but rows to predict may.
 _FREE_CHARACTERS, _PADDING = 1 << 16, 16
 _FREE_COLUMNS = 1 << 24
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -34,7 +34,7 @@ _SCALARS = (
     *("float16", "float32", "float64", "str"),
 )
 
-# Closed lists: a file can name no other.
+# Closed lists: a file cannot name anything else.
 _SPARSE: dict[str, type] = {kind.__name__: kind for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
 _SPARSE_PARTS = ("data", "indices", "indptr")
 _KERNELS: dict[str, type[Kernel]] = {
@@ -44,12 +44,12 @@ _PARAMETERS = {name: signature(kind).parameters.keys() for name, kind in _KERNEL
 
 
 def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 0) -> Any:
-    """Express a value in JSON; arrays go to `arrays`, under names that begin with `name`.
+    """Encode a value in JSON; arrays are added to `arrays`, under names that start with `name`.
 
     Raises
     ------
     TypeError
-        If it is not data: neither a number, a string, None, an array, a kernel, nor a list or tuple of these.
+        If the value is not data: a number, a string, None, an array, a kernel, or a list or tuple of these.
     """
     if depth > _DEEPEST:
         raise TypeError(f"nested more than {_DEEPEST} deep")
@@ -84,7 +84,7 @@ def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 
 
 
 def _encode_sparse(matrix: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int) -> dict[str, Any]:
-    """Express a sparse matrix by its arrays; indices are as narrow as they can be, and nothing unused is kept."""
+    """Encode a sparse matrix by its arrays; indices have the smallest possible type, and unused memory is dropped."""
     used = slice(0, int(matrix.indptr[-1]))
     kind = type(matrix)
     stored = kind((matrix.data[used], matrix.indices[used], matrix.indptr), shape=matrix.shape)
@@ -95,22 +95,23 @@ def _encode_sparse(matrix: Any, name: str, arrays: dict[str, NDArray[Any]], dept
 
 
 def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
-    """Turn JSON into the value it expresses.
+    """Decode a value from JSON.
 
     Raises
     ------
     ModelFormatError
-        If it expresses none.
+        If the JSON does not represent a value.
     """
     if depth > _DEEPEST:
-        raise ModelFormatError(f"its values are nested more than {_DEEPEST} deep")
+        raise ModelFormatError(f"values are nested more than {_DEEPEST} deep")
     if isinstance(value, list):
-        for place, item in enumerate(value):  # the document is not needed again, and may hold very many lists
+        # Replaced in place, as the document is not needed again and may hold many lists.
+        for place, item in enumerate(value):
             value[place] = decode(item, archive, depth + 1)
         return value
     if not isinstance(value, dict):
         if isinstance(value, float) and not math.isfinite(value):
-            raise ModelFormatError("it has a number beyond the range of float64")
+            raise ModelFormatError("a number overflows float64")
         return value
     match value:
         case {"float": str(text), **rest} if text in _NOT_FINITE and not rest:
@@ -129,11 +130,11 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
             return _decode_sparse(kind, shape, {part: decode(parts[part], archive, depth + 1) for part in parts})
         case {"kernel": str(kind), "parameters": dict(parameters), **rest} if not rest:
             return _decode_kernel(kind, {name: decode(item, archive, depth + 1) for name, item in parameters.items()})
-    raise ModelFormatError(f"it has a value of a kind that is not known, named {' and '.join(map(repr, value))}")
+    raise ModelFormatError(f"unknown kind of value with the keys {' and '.join(map(repr, value))}")
 
 
 def _are_short(items: list[Any]) -> bool:
-    """Return whether these are strings that take little memory as an array of NumPy's strings."""
+    """Return whether the items are strings that take little memory as an array of NumPy's strings."""
     if not all(isinstance(item, str) for item in items):
         return False
     n_characters = len(items) * max(map(len, items), default=0)
@@ -141,7 +142,7 @@ def _are_short(items: list[Any]) -> bool:
 
 
 def _decode_scalar(kind: str, item: Any) -> Any:
-    """Return a scalar of NumPy; it is refused if it is not exactly this item."""
+    """Return a NumPy scalar; raise an error if it does not equal the item exactly."""
     if isinstance(item, bool | int | float | str):
         try:
             with np.errstate(over="ignore"):
@@ -150,18 +151,18 @@ def _decode_scalar(kind: str, item: Any) -> Any:
             scalar = None
         if scalar is not None and type(scalar.item()) is type(item) and (scalar.item() == item or item != item):
             return scalar
-    raise ModelFormatError(f"it has a value that is no {kind} of NumPy")
+    raise ModelFormatError(f"a value is not a NumPy {kind}")
 
 
 def _decode_sparse(kind: str, shape: list[Any], parts: dict[str, Any]) -> Any:
-    """Return a sparse matrix whose indices lie inside it: the compiled code that multiplies it does not look."""
+    """Return a sparse matrix after checking its indices, as the compiled products do not check them."""
     if kind not in _SPARSE:
-        raise ModelFormatError(f"it has a sparse matrix of kind {kind!r}, which is not known here")
+        raise ModelFormatError(f"unknown kind of sparse matrix {kind!r}")
     data, indices, indptr = (parts[part] for part in _SPARSE_PARTS)
     if not (_is_vector(data, "f") and _is_vector(indices, "i") and _is_vector(indptr, "i") and _is_shape(shape)):
-        raise ModelFormatError("it has a sparse matrix that does not consist of numbers and their places")
+        raise ModelFormatError("a sparse matrix does not consist of numbers and indices")
     if not _is_in_proportion(shape, data, indices, indptr):
-        raise ModelFormatError(f"it has a sparse matrix of shape {tuple(shape)} with only {len(data)} elements")
+        raise ModelFormatError(f"a sparse matrix of shape {tuple(shape)} has only {len(data)} elements")
     n_major, n_minor = shape if kind.startswith("csr") else reversed(shape)
     if (
         len(indptr) != n_major + 1
@@ -170,7 +171,7 @@ def _decode_sparse(kind: str, shape: list[Any], parts: dict[str, Any]) -> Any:
         or not indptr[-1] == len(indices) == len(data)
         or not (indices.min(initial=0) >= 0 and indices.max(initial=-1) < n_minor)
     ):
-        raise ModelFormatError(f"it has a sparse matrix of shape {tuple(shape)} with places outside of it")
+        raise ModelFormatError(f"a sparse matrix of shape {tuple(shape)} has indices out of bounds")
     return _SPARSE[kind]((data, indices, indptr), shape=tuple(shape))
 
 
@@ -183,17 +184,17 @@ def _is_shape(value: list[Any]) -> bool:
 
 
 def _is_in_proportion(shape: Sequence[int], *parts: NDArray[Any]) -> bool:
-    """Return whether a matrix has no more rows and columns than its parts have bytes, or few of them."""
+    """Return whether a matrix has few rows and columns, or at most as many as its parts have bytes."""
     return max(shape) <= max(_FREE_COLUMNS, sum(part.nbytes for part in parts))
 
 
 def _decode_kernel(kind: str, parameters: dict[str, Any]) -> Kernel:
-    """Return a kernel with the parameters that the file gives, and defaults for others."""
+    """Return a kernel with the parameters in the file, and defaults for the others."""
     if kind not in _KERNELS:
-        raise ModelFormatError(f"it has a kernel {kind!r}, which is not known here")
+        raise ModelFormatError(f"unknown kernel {kind!r}")
     for unknown in sorted(parameters.keys() - _PARAMETERS[kind]):
-        raise ModelFormatError(f"the kernel {kind} has no parameter {unknown!r} here")
+        raise ModelFormatError(f"the kernel {kind} has no parameter {unknown!r}")
     try:
         return _KERNELS[kind](**parameters)
-    except TypeError as reason:  # one without a default is missing
-        raise ModelFormatError(f"it has a kernel {kind} that is none ({reason})") from reason
+    except TypeError as reason:  # a parameter without a default is missing
+        raise ModelFormatError(f"a kernel {kind} is invalid ({reason})") from reason

@@ -1,4 +1,4 @@
-"""Plots, as scikit-learn's Display objects; they need matplotlib."""
+"""Plots as Display objects in the style of scikit-learn; they require matplotlib."""
 
 from kernelrank.plots._convergence import ConvergenceDisplay
 from kernelrank.plots._path import PathDisplay

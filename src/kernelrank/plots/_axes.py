@@ -1,4 +1,4 @@
-"""What all displays share."""
+"""Functions shared by all displays."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ def axes_or_new(ax: Any) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError('Plots need matplotlib: pip install "kernelrank[plots]".') from missing
+        raise ModuleNotFoundError(
+            'Plots require matplotlib; install it with pip install "kernelrank[plots]".'
+        ) from missing
     return plt.subplots()[1]
 
 
 def require_attribute(estimator: Any, name: str, owners: str, remedy: str) -> None:
-    """Raise unless an estimator is fitted, and has an attribute that some classes have; else say what to do."""
+    """Raise an error unless an estimator is fitted and has an attribute; `owners` and `remedy` are for the message."""
     check_is_fitted(estimator)
     if not hasattr(estimator, name):
         kind = type(estimator).__name__
-        raise TypeError(f"estimator must have {name}, as {owners} have it, but {kind} has none. {remedy}")
+        raise TypeError(f"estimator must have the attribute {name}, as {owners} do, got {kind}. {remedy}")
 
 
 def last_step(estimator: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How a fit approached its certificate."""
+"""Plot of the bounds of the objective during a fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernelrank.plots._axes import axes_or_new, last_step, require_attribute
 
 
 class ConvergenceDisplay:
-    """Upper and lower bound of the optimum against the products with X.
+    """Upper and lower bound of the optimum against the number of products with X.
 
     Use :meth:`from_estimator` to create it. The optimum lies in the band between the two
     curves; the fit ends when the band is narrower than ``tol``.
@@ -43,13 +43,13 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Plot the bounds that `estimator` went through.
+        """Plot the bounds during the fit of an estimator.
 
         Parameters
         ----------
         estimator : fitted estimator with a ``history_``, or a pipeline that ends with one
         ax : matplotlib Axes, optional
-            A new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -60,7 +60,7 @@ class ConvergenceDisplay:
             estimator,
             "history_",
             "RankSVM and OrdinalSVM",
-            "Of a RankSVMCV, plot PathDisplay, or fit RankSVM(alpha=model.alpha_).",
+            "For RankSVMCV, use PathDisplay, or fit RankSVM(alpha=model.alpha_).",
         )
         return cls(estimator.history_).plot(ax=ax)
 
@@ -70,7 +70,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""How cross-validation chose its alpha."""
+"""Plot of cross-validation scores against alpha."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernelrank.plots._axes import axes_or_new, last_step, require_attribute
 
 
 class PathDisplay:
-    """Score on held-out rows against alpha: the mean over folds, and one standard deviation.
+    """Score on held-out rows against alpha: mean and standard deviation over the folds.
 
     Use :meth:`from_estimator` to create it.
 
@@ -20,11 +20,11 @@ class PathDisplay:
     ----------
     alphas : ndarray of shape (n_alphas,)
     scores : ndarray of shape (n_alphas, n_folds)
-        A fold without a comparable pair has NaN throughout, and is left out.
+        Scores per fold; a fold without a comparable pair has NaN and is left out.
     alpha : float
-        The one that was chosen.
+        The chosen alpha.
     metric : str, default="concordance"
-        What the scores are.
+        Name of the metric.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class PathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Plot the scores that `estimator` found.
+        """Plot the cross-validation scores of an estimator.
 
         Parameters
         ----------
         estimator : fitted RankSVMCV, RankRLSCV or RLSCV, or a pipeline that ends with one
         ax : matplotlib Axes, optional
-            A new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class PathDisplay:
             estimator,
             "scores_",
             "RankSVMCV, RankRLSCV and RLSCV",
-            "Fit one of these to see how alpha was chosen; of a RankSVM, plot ConvergenceDisplay.",
+            "Fit one of these to plot the choice of alpha; for RankSVM, use ConvergenceDisplay.",
         )
         scoring = estimator.scoring
         if scoring is None:
@@ -77,12 +77,12 @@ class PathDisplay:
         return cls(estimator.alphas_, estimator.scores_, estimator.alpha_, metric).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw mean and deviation, and mark the alpha that was chosen.
+        """Draw the mean and standard deviation, and mark the chosen alpha.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------

@@ -87,7 +87,7 @@ def sentence_graph(
       it, otherwise to the second, otherwise to the others.
     - A dependency is on a path, and its two tokens with it, if it is on a shortest undirected path from some token
       of one entity to some other token of the other; all shortest paths are used. A token that both entities
-      share is no path. If the entities are not connected, all edges of dependencies have `other_weight`.
+      share does not count as a path. If the entities are not connected, all edges of dependencies have `other_weight`.
     - "Between" includes the entities themselves: it extends from the first to the last of their tokens.
     - Duplicate dependencies are removed. Several dependencies between the same tokens, of different types or
       directions, and those from a token to itself are kept. They form cycles, whose weights may be too large for the

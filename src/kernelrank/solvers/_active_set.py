@@ -35,7 +35,7 @@ class Refined(NamedTuple):
 
 
 def refine(F: Matrix, b: Vector, u: Vector, accuracy: float) -> Refined:
-    """Go from a point of the simplex to one where D is within `accuracy` of its maximum, if float64 can tell.
+    """Return a point of the simplex where D is within `accuracy` of its maximum, if float64 can tell.
 
     Parameters
     ----------

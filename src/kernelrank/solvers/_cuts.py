@@ -105,7 +105,7 @@ class Cuts:
         return self._oracle.inner_rounding(slope)
 
     def use(self, u: Vector) -> None:
-        """Note how much each plane was used by a program."""
+        """Record how much each plane was used by a program."""
         self.u = u
         self._idle = np.where(self._used(), 0, self._idle + 1)
         idle = self._idle > _IDLE
@@ -154,7 +154,7 @@ class Cuts:
         self._keep(np.flatnonzero(kept))
 
     def _used(self) -> NDArray[np.bool_]:
-        """Tell which planes the last program used; the first one counts as used."""
+        """Return which planes the last program used; the first one counts as used."""
         used = self.u > _ROUNDING * np.max(self.u[1:], initial=0.0)
         used[0] = True
         return used

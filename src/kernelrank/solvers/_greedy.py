@@ -187,7 +187,7 @@ class GreedySelection:
 
 
 def _update(panel: _Panel, image: Array, inside: sp.csr_array, changes: sp.csr_array, rest: Array) -> Array:
-    """Bring the state of some candidates up to date with a selected feature; return their products with its c."""
+    """Update the state of some candidates after a feature was selected; return their products with its c."""
     products = image @ panel.features
     across = products - inside @ panel.solved
     steps = across / rest

@@ -266,7 +266,7 @@ class Newton:
         return move, image, self._multiply(move, image, alpha)
 
     def _is_minimum(self, w: Vector, residual: Vector, accuracy: float) -> bool:
-        """Tell whether the gradient, which is minus `residual`, is small for all features that can follow it."""
+        """Return whether the gradient, which is minus `residual`, is small for all features that can follow it."""
         return self._norm(np.where((w == 0) & (residual <= 0), 0.0, residual)) <= accuracy
 
     def _conjugate_gradients(

@@ -169,5 +169,5 @@ def finite(values: T) -> T:
 
 
 def quiet() -> np.errstate:
-    """Silence NumPy's warnings of overflow, which `finite` detects and reports."""
+    """Suppress NumPy's warnings of overflow, which `finite` detects and reports."""
     return np.errstate(over="ignore", invalid="ignore")

@@ -219,7 +219,7 @@ class PositiveRows:
         return _Point(g, offset, self._oracle.subgradient(g))
 
     def _is_flat(self, alpha: float, tol: float) -> bool:
-        """Tell whether the part of the gradient that a feasible step can follow is small, if the loss is smooth."""
+        """Return whether the part of the gradient that a feasible step can follow is small, if the loss is smooth."""
         if not isinstance(self._oracle, SmoothLinearOracle):
             return True
         w = self._best.w

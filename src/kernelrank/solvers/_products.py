@@ -176,7 +176,7 @@ def _sampled_columns(X: NDArray[Any], first: NDArray[np.int32], some: NDArray[np
 
 
 def _are_far(distance: Vector, spread: Vector) -> NDArray[np.bool_]:
-    """Tell which columns are so far from zero that their differences lose digits."""
+    """Return which columns are so far from zero that their differences lose digits."""
     return np.isfinite(spread) & (np.abs(distance) > _FAR * spread)
 
 
@@ -256,7 +256,7 @@ def _constant_in_queries(
 
 
 def _is_constant(columns: Any, k: int, queries: NDArray[np.int32], sizes: NDArray[np.intp]) -> bool:
-    """Tell whether a query stores the column in none of its rows or, with one value, in all."""
+    """Return whether a query stores the column in none of its rows or, with one value, in all."""
     stored = slice(columns.indptr[k], columns.indptr[k + 1])
     where, values = queries[columns.indices[stored]], columns.data[stored]
     order = np.argsort(where, kind="stable")

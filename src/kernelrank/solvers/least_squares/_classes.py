@@ -173,7 +173,7 @@ class ClassesHoldOut(Refused):
                     yield c, d, rows, first, second
 
     def _others(self, c: int) -> list[int]:
-        """Classes from c on of which a row can be held out with one of c, and something is left to learn from."""
+        """Return the classes from c on of which a row can be held out together with one of c."""
         lefts = {d: self._left(c, d) for d in range(c, len(self._sizes))}
         return [d for d, left in lefts.items() if left.min() >= 0 and np.count_nonzero(left) >= 2]
 

@@ -19,7 +19,9 @@ from kernelrank.solvers.least_squares._spectrum import solve_moments
 Array = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
-_NOT_LEARNT = "What is left is no sum over rows: forget takes rows, or whole queries, as they were learnt, and once."
+_NOT_LEARNT = (
+    "The remaining sums are impossible: pass forget the same rows, or whole queries, that were learnt, and once."
+)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class PairIndex(NamedTuple):
 
     @property
     def same(self) -> NDArray[np.bool_]:
-        """Where a row is combined with itself."""
+        """Mask of the pairs of a row with itself."""
         return np.asarray((self.first[:, None] if self.combined else self.first) == self.second)
 
     def map(self, numbers: Rows) -> PairIndex:

@@ -138,7 +138,7 @@ class QueriesHoldOut(Refused):
         return Predicted(predictions, self._xp.minimum(SAFETY * errors, limits))
 
     def _wants_refit(self, contrasts: Rows, alphas: Array) -> bool:
-        """Tell whether to solve the equations of what remains."""
+        """Return whether to solve the equations of what remains."""
         if not self._W.complete:
             return False
         many = len(contrasts) > _SHARE * self._W.rank

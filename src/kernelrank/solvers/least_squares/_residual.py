@@ -244,7 +244,7 @@ class Residual:
         return Predicted(along, amplified[:, None] * self._error_size(along, size_of_e, alphas))
 
     def by_vectors(self, n_held_out: int) -> bool:
-        """Tell whether so many held-out rows are solved for in the space of the eigenvectors."""
+        """Return whether so many held-out rows are solved for in the space of the eigenvectors."""
         return not self.complete and n_held_out > self.rank
 
     def _solve_rows(self, rows: Rows, alpha: Any) -> tuple[Array, Array]:

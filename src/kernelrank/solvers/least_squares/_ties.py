@@ -71,7 +71,7 @@ class Predicted(NamedTuple):
 def merge_ties(
     values: NDArray[np.float64], errors: NDArray[np.float64], groups: NDArray[np.integer] | None = None
 ) -> NDArray[np.float64]:
-    """Give the same value to all values whose intervals ``value - error`` to ``value + error`` overlap.
+    """Assign the same value to all values whose intervals ``value - error`` to ``value + error`` overlap.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Files that are written aside before they replace others; those that a killed process has left are removed.
+"""Temporary files that replace a target when complete, and the removal of those that a killed process left behind.
 
-Whoever writes such a file holds a lock on it, which the system releases when the process ends. So a file that can be
-locked is a leftover, and one that cannot belongs to somebody. Where there are no such locks, nothing is removed.
+The writer of a temporary file holds a lock on it, which the operating system releases when the process ends. A file
+that can be locked is therefore a leftover; one that cannot be locked is in use. On systems without such locks, nothing
+is removed.
 """
 
 from __future__ import annotations
@@ -23,31 +24,31 @@ HAS_LOCKS = fcntl is not None
 _NAME = re.compile(r"\.kernelrank-[0-9a-f]{16}\.tmp")
 
 
-def is_aside(path: Any) -> bool:
-    """Return whether this is the name of a file that is written aside."""
+def is_temporary(path: Any) -> bool:
+    """Return whether a path is named like a temporary file of this module."""
     return isinstance(path, str | os.PathLike) and _NAME.fullmatch(os.path.basename(path)) is not None
 
 
-def open_aside(folder: Path) -> tuple[Path, int]:
-    """Create a file of a name that nobody else has, and lock it; return its path and its descriptor."""
+def open_temporary(folder: Path) -> tuple[Path, int]:
+    """Create a temporary file with a unique name and lock it; return its path and descriptor."""
     while True:
         path = folder / f".kernelrank-{secrets.token_hex(8)}.tmp"
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         if HAS_LOCKS:
-            with suppress(OSError):  # a file system without locks: then nobody else can lock it, either
+            with suppress(OSError):  # a file system without locks: other processes cannot lock it, either
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
         if path.exists():
             return path, descriptor
-        os.close(descriptor)  # before it was locked, another process has removed it as a leftover
+        os.close(descriptor)  # another process removed it as a leftover before it was locked
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the files that killed processes have left in a folder; errors are ignored."""
+    """Remove temporary files that killed processes left in a folder; errors are ignored."""
     if not HAS_LOCKS:
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if is_aside(entry.name) and entry.is_file(follow_symlinks=False):
+            if is_temporary(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
                     _remove_unless_locked(entry.path)
 
