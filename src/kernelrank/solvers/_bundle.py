@@ -188,7 +188,7 @@ class Bundle:
             self._best, self._plane = found, found.risk
 
     def _advance(self, w: Vector, alpha: float, gap: float) -> None:
-        """Go from the best solution towards the minimiser `w` of the model, and find a plane for the next model."""
+        """Move from the best solution towards the minimiser `w` of the model, and find a plane for the next model."""
         oracle, best, scores = self._oracle, self._best, self._oracle.scores(w)
         if not self._line_search:
             self._plane = oracle.risk(scores)
