@@ -5,6 +5,8 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 EXPERIMENTS := $(patsubst experiments/%/run.py,experiment-%,$(wildcard experiments/*/run.py))
 CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+# One process per core; tests of one xdist_group, which ask for an answer in time, never run beside each other.
+PARALLEL := --numprocesses auto --dist loadgroup
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: demo test test-slow lint format bench bench-peers experiments sanitize clean FORCE
@@ -15,11 +17,11 @@ demo: $(VENV)/built
 
 ## All tests that finish within minutes, the doctests and the README's example.
 test: $(VENV)/built
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 ## The longer checks: many more generated cases, Ctrl-C at ten million rows.
 test-slow: $(VENV)/built
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest $(PARALLEL) -m slow
 
 ## Formatting, linting and types, all of them read-only.
 lint: $(VENV)/built $(VENV)/lint-tools

@@ -9,6 +9,8 @@ import time
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.xdist_group("answers in time")
+
 COMMON = """
 import signal, sys, time
 import numpy as np

@@ -24,9 +24,7 @@ KERNELS = {
 kernels = pytest.mark.parametrize(("kernel", "n"), KERNELS.values(), ids=KERNELS)
 
 
-@pytest.fixture(autouse=True)
-def _scipy_allows_it(monkeypatch):
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or scikit-learn refuses to dispatch
+pytestmark = pytest.mark.usefixtures("array_api")
 
 
 @pytest.fixture(params=["strict", "torch"])

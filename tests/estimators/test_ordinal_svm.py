@@ -27,6 +27,7 @@ def expected_failures(estimator):
     return failures
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [OrdinalSVM(), OrdinalSVM(kernel="gaussian", n_basis=1)],
     expected_failed_checks=expected_failures,

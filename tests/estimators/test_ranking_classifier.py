@@ -20,6 +20,7 @@ from kernelrank.exceptions import NoComparablePairsError
 A_SCORE = "one score a row, to be compared with thresholds, orders all the classes; there is no column a class"
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [RankingClassifier(), RankingClassifier(RankRLS())],
     expected_failed_checks=lambda _: {"check_classifiers_train": A_SCORE, "check_classifiers_classes": A_SCORE},

@@ -129,11 +129,12 @@ class PoorModel(LogisticRegression):
         return super().decision_function(X[:, 3:])
 
 
-@pytest.mark.parametrize("options", [{"random_state": None}, {"random_state": np.random.RandomState(1)}], ids=str)
-def test_folds_are_the_same_for_all(data, options):
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(1)], ids=["none", "a generator"])
+def test_folds_are_the_same_for_all(data, random_state):
     X, y = data
     for cv in (4, KFold(4, shuffle=True), (split for split in KFold(4).split(X))):
-        [found] = compare([RankRLS(), RankRLS()], X, y, strategy="averaged", cv=cv, **options).differences
+        options = {"strategy": "averaged", "cv": cv, "random_state": random_state}
+        [found] = compare([RankRLS(), RankRLS()], X, y, **options).differences
         assert (found.difference, found.pvalue) == (0, 1)
 
 

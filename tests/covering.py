@@ -1,0 +1,54 @@
+"""Covering arrays: a few combinations of parameters that contain every pair of values.
+
+A test marked `pairwise` runs on a covering array of its parameters, including those of its fixtures (seeds). A defect
+that needs one value, or two values together, is found as by the full product, which the thorough profile runs.
+Parameters named by `each` get one covering array per value: `@pytest.mark.pairwise(each=["put"])`.
+"""
+
+import os
+from itertools import combinations
+
+import pytest
+
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "fast")
+
+
+def covering_array(rows, strength=2):
+    """Return the indices of rows that hold all values, and all combinations of `strength` values, that `rows` hold.
+
+    Greedy: the row with the most combinations that are still missing comes next, of several the first. A row is a
+    mapping from factors to values; those with fewer factors than `strength` have one combination, themselves.
+    """
+    missing = [set(combinations(sorted(row.items()), min(strength, len(row)))) for row in rows]
+    chosen = []
+    while any(missing):
+        best = max(range(len(rows)), key=lambda k: len(missing[k]))
+        chosen.append(best)
+        covered = set(missing[best])
+        missing = [each - covered for each in missing]
+    return sorted(chosen)
+
+
+def choose(items):
+    """Split the collected tests into those that run and those that a covering array leaves out."""
+    arrays = {}
+    for item in items:
+        if (marker := item.get_closest_marker("pairwise")) and hasattr(item, "callspec"):
+            of = tuple(id(item.callspec.params[name]) for name in marker.kwargs.get("each", ()))
+            arrays.setdefault((item.parent.nodeid, item.originalname, *of), []).append(item)
+    left_out = set()
+    for array in arrays.values():
+        # Values may be of any type; a decorator's are the same objects in all combinations.
+        rows = [{name: id(value) for name, value in item.callspec.params.items()} for item in array]
+        chosen = covering_array(rows)
+        left_out |= set(array).difference(array[k] for k in chosen)
+    return [item for item in items if item not in left_out], [item for item in items if item in left_out]
+
+
+class Covering:
+    """Plugin of pytest that leaves out what no covering array needs."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config, items):
+        items[:], left_out = choose(items)
+        config.hook.pytest_deselected(items=left_out)
