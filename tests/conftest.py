@@ -40,7 +40,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         check = item.callspec.params.get("check") if hasattr(item, "callspec") else None
         (kept if all(map(find_spec, libraries(check))) else left_out).append(item)
-    items[:] = kept
+    # Programs of benchmarks and experiments take the longest: the other processes have work meanwhile.
+    items[:] = sorted(kept, key=lambda item: "run" not in getattr(item, "fixturenames", ()))
     config.hook.pytest_deselected(items=left_out)
 
 

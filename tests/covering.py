@@ -29,6 +29,18 @@ def covering_array(rows, strength=2):
     return sorted(chosen)
 
 
+def factors_of(item):
+    """Return the values of a test's parameters; those of one decorator, which change together, are one factor."""
+    left = dict(item.callspec.params)
+    factors = {}
+    for marker in item.iter_markers("parametrize"):
+        names = marker.args[0]
+        names = tuple(name.strip() for name in names.split(",")) if isinstance(names, str) else tuple(names)
+        # Values may be of any type; a decorator's are the same objects in all combinations.
+        factors[names] = tuple(id(left.pop(name)) for name in names)
+    return factors | {(name,): (id(value),) for name, value in left.items()}
+
+
 def choose(items):
     """Split the collected tests into those that run and those that a covering array leaves out."""
     arrays = {}
@@ -38,9 +50,7 @@ def choose(items):
             arrays.setdefault((item.parent.nodeid, item.originalname, *of), []).append(item)
     left_out = set()
     for array in arrays.values():
-        # Values may be of any type; a decorator's are the same objects in all combinations.
-        rows = [{name: id(value) for name, value in item.callspec.params.items()} for item in array]
-        chosen = covering_array(rows)
+        chosen = covering_array([factors_of(item) for item in array])
         left_out |= set(array).difference(array[k] for k in chosen)
     return [item for item in items if item not in left_out], [item for item in items if item in left_out]
 

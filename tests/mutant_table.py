@@ -4,12 +4,16 @@ A mutant is a text that occurs once in a file, and what takes its place. The tes
 folder and of what uses it most directly; tests that are likely to fail come first.
 """
 
-LEAST_SQUARES = "tests/solvers/test_hold_out.py tests/estimators/test_rls_hold_out.py tests/estimators/test_rls.py"
+LEAST_SQUARES = "tests/estimators/test_rls.py tests/solvers/test_hold_out.py tests/estimators/test_rls_hold_out.py"
 HOLD_OUTS = f"{LEAST_SQUARES} tests/estimators/test_rls_ties.py tests/estimators/test_rls_edge_cases.py"
-BASES = "tests/estimators/test_rls_held_out_basis.py tests/features/test_nystrom_map.py"
+BASES = "tests/estimators/test_rls_held_out_basis.py"
+SQUARED_HINGES = "tests/estimators/test_rank_svm_squared_hinge.py"
 HINGES = "tests/losses tests/solvers/test_bundle.py tests/solvers/test_newton.py"
-BUNDLES = "tests/solvers tests/estimators/test_rank_svm.py tests/estimators/test_kernel_certificate.py"
-NEWTONS = "tests/solvers/test_newton.py tests/solvers tests/estimators/test_rank_svm_squared_hinge.py"
+BUNDLES = " ".join(
+    [f"tests/solvers/test_{name}.py" for name in ("bundle", "cuts", "model", "goal", "large_features")]
+    + ["tests/estimators/test_kernel_certificate.py", "tests/estimators/test_rank_svm.py"]
+)
+NEWTONS = f"tests/solvers/test_newton.py {SQUARED_HINGES} tests/estimators/test_kernel_certificate.py"
 GRAPHS = "tests/estimators/test_rls_pairs.py tests/estimators/test_fit_pairs.py tests/pairs"
 CORE = "tests/pairs tests/losses"
 
@@ -133,14 +137,14 @@ MUTANTS = {
         ],
     ),
     "src/kernelrank/solvers/_active_set.py": (
-        "tests/solvers/test_model.py tests/solvers/test_large_features.py tests/solvers",
+        "tests/solvers/test_model.py tests/solvers/test_large_features.py tests/solvers/test_bundle.py",
         [
             ("direction[base] = -direction[others].sum()", "direction[base] = 0.0"),
             ("slope[entering] - slope @ u <= accuracy", "slope[entering] - slope @ u <= 1e3 * accuracy"),
         ],
     ),
     "src/kernelrank/solvers/_result.py": (
-        "tests/solvers/test_goal.py tests/solvers",
+        "tests/solvers/test_goal.py",
         [("max(objective, _SMALLEST * at_zero)", "max(objective, _LARGEST * at_zero)")],
     ),
     "src/kernelrank/solvers/_model.py": (
@@ -185,7 +189,7 @@ MUTANTS = {
         ],
     ),
     "src/kernelrank/solvers/_line_search.py": (
-        "tests/solvers/test_line_search.py tests/solvers",
+        "tests/solvers/test_line_search.py tests/solvers/test_bundle.py tests/solvers/test_newton.py",
         [
             ("2 * t * self._wd + t * t * self._dd", "2 * t * self._wd + t * self._dd"),
             ("best = low if high is None or low.value <= high.value else high", "best = low"),
@@ -297,7 +301,7 @@ MUTANTS = {
         ],
     ),
     "src/kernelrank/metrics/_relevance.py": (
-        "tests/metrics/test_positions.py tests/metrics",
+        "tests/metrics/test_positions.py tests/metrics/test_undefined_queries.py",
         [
             ("growth = (here - 1) /", "growth = here /"),
             ("np.clip(k - blocks.above, 0, blocks.sizes)", "np.minimum(k - blocks.above, blocks.sizes)"),
@@ -305,7 +309,7 @@ MUTANTS = {
         ],
     ),
     "src/kernelrank/metrics/_blocks.py": (
-        "tests/metrics/test_positions.py tests/metrics",
+        "tests/metrics/test_positions.py tests/metrics/test_undefined_queries.py",
         [
             ("truth if ties == 1 else -truth", "truth"),
             ("begins[query_starts] = True", "pass"),
@@ -314,7 +318,7 @@ MUTANTS = {
         ],
     ),
     "src/kernelrank/metrics/_gain.py": (
-        "tests/metrics/test_positions.py tests/metrics",
+        "tests/metrics/test_positions.py tests/metrics/test_undefined_queries.py",
         [
             ("largest[0] if codes is None else largest[codes]", "largest.max()"),
             ("np.isnan(values) | (found.query_sizes < (depth or 0))", "np.isnan(values)"),
@@ -324,14 +328,14 @@ MUTANTS = {
         ],
     ),
     "src/kernelrank/metrics/_cascade.py": (
-        "tests/metrics/test_positions.py tests/metrics",
+        "tests/metrics/test_positions.py tests/metrics/test_undefined_queries.py",
         [
             ("lengths = blocks.sizes[first] - here[first] + 1", "lengths = blocks.sizes[first] - here[first]"),
             ("depths = np.minimum(depths, k - above[chosen])", "pass"),
         ],
     ),
     "src/kernelrank/metrics/_influence.py": (
-        "tests/metrics/test_influence.py tests/metrics",
+        "tests/metrics/test_influence.py tests/metrics/test_auc.py tests/metrics/test_comparison.py",
         [
             ("/ (both / 2)", "/ both"),
             ("(_unbiased(sizes) - _unbiased(n)) @ squares", "0.0"),

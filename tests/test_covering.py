@@ -60,6 +60,12 @@ def test_some(seed, a, b, c):
 def test_some_of_each(seed, a, b):
     pass
 
+@pytest.mark.pairwise
+@pytest.mark.parametrize("a", [1, 2, 3])
+@pytest.mark.parametrize(("b", "c"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_levels_of_two_names(seed, a, b, c):
+    pass
+
 @pytest.mark.parametrize("a", [1, 2, 3])
 @pytest.mark.parametrize("b", [1, 2])
 def test_all(seed, a, b):
@@ -92,6 +98,9 @@ def test_marked_tests_are_reduced(tmp_path):
         tmp_path,
     ]
     output = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment).stdout
-    counts = {name: output.count(f"::{name}[") for name in ("test_some", "test_some_of_each", "test_all")}
-    assert counts == {"test_some": 6, "test_some_of_each": 12, "test_all": 12}, output
+    counts = {
+        name: output.count(f"::{name}[")
+        for name in ("test_some", "test_some_of_each", "test_levels_of_two_names", "test_all")
+    }
+    assert counts == {"test_some": 6, "test_some_of_each": 12, "test_levels_of_two_names": 12, "test_all": 12}, output
     assert "test_alone" in output

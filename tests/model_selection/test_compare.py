@@ -73,12 +73,15 @@ def test_jackknife(data):
     models = [RankRLS(1e-3), RLS(10.0)]
     found = compare(models, X, y, interval="jackknife")
     without = [
-        [estimate_concordance(model, np.delete(X, k, axis=0), np.delete(y, k)).estimate for k in range(24)]
+        [
+            estimate_concordance(model, np.delete(X, k, axis=0), np.delete(y, k), interval="rows").estimate
+            for k in range(24)
+        ]
         for model in models
     ]
     differences = np.subtract(*without)
     variance = 23 / 24 * ((differences - differences.mean()) ** 2).sum()
-    u = np.subtract(*(estimate_concordance(model, X, y).influence for model in models))
+    u = np.subtract(*(estimate_concordance(model, X, y, interval="rows").influence for model in models))
     direct = 24 / 23 * (u**2).sum()
     deviation = np.sqrt(np.sqrt(direct * max(direct, variance)))
     [each] = found.differences

@@ -44,6 +44,7 @@ def test_the_name_says_nothing_about_the_format(tmp_path):
     assert_same_model(load_model(tmp_path / "model.gz"), model)
 
 
+@pytest.mark.pairwise
 @both_losses
 @pytest.mark.parametrize("cls", [RankSVM, RankSVMCV])
 @pytest.mark.parametrize("with_queries", [False, True])
