@@ -10,7 +10,10 @@ BASES = "tests/estimators/test_rls_held_out_basis.py"
 SQUARED_HINGES = "tests/estimators/test_rank_svm_squared_hinge.py"
 HINGES = "tests/losses tests/solvers/test_bundle.py tests/solvers/test_newton.py"
 BUNDLES = " ".join(
-    [f"tests/solvers/test_{name}.py" for name in ("bundle", "cuts", "model", "goal", "large_features")]
+    [
+        f"tests/solvers/test_{name}.py"
+        for name in ("kernel_products", "bundle", "cuts", "model", "goal", "large_features")
+    ]
     + ["tests/estimators/test_kernel_certificate.py", "tests/estimators/test_rank_svm.py"]
 )
 NEWTONS = f"tests/solvers/test_newton.py {SQUARED_HINGES} tests/estimators/test_kernel_certificate.py"
