@@ -9,7 +9,7 @@ CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 PARALLEL := --numprocesses auto --dist loadgroup
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-slow lint format bench bench-peers experiments sanitize clean FORCE
+.PHONY: demo test test-slow mutants lint format bench bench-peers experiments sanitize clean FORCE
 
 ## Train, evaluate and plot on data that comes with scikit-learn.
 demo: $(VENV)/built
@@ -22,6 +22,10 @@ test: $(VENV)/built
 ## The longer checks: many more generated cases, Ctrl-C at ten million rows.
 test-slow: $(VENV)/built
 	$(BIN)/python -m pytest $(PARALLEL) -m slow
+
+## One defect at a time in the sources, and whether the tests notice; hours. Words choose files: make mutants ONLY="metrics _bundle".
+mutants: $(VENV)/built
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py $(ONLY)
 
 ## Formatting, linting and types, all of them read-only.
 lint: $(VENV)/built $(VENV)/lint-tools
