@@ -29,7 +29,6 @@ MUTANTS = {
             ("np.tile([1.0, -1.0], k)", "np.tile([-1.0, 1.0], k)"),
             ("np.add.at(L, (winners, losers), -strengths)", "L[winners, losers] = -strengths"),
             ("kept = values > m * _EPS * values[-1]", "kept = values > 0"),
-            ("tells_differences = False", "tells_differences = True"),
         ],
     ),
     "src/kernelrank/pairs/_preferences.py": (
@@ -242,20 +241,33 @@ MUTANTS = {
         ],
     ),
     # Solvers: least squares
-    "src/kernelrank/solvers/_hold_out.py": (
+    "src/kernelrank/solvers/least_squares/_ranking.py": (
         HOLD_OUTS,
         [
-            ("alpha * (1 - n_held_out / self.n_rows) if self.averaged", "alpha if self.averaged"),
-            ("return 0.0 if self.complete else -1 / self.n_rows", "return 0.0"),
-            (
-                "return diagonal if self.complete else diagonal + (1.0 + self._shift)",
-                "return diagonal + (1.0 + self._shift)",
-            ),
-            ("SAFETY * to_host(found + 2.0 * xp.max(xp.stack(most), axis=0))", "0 * to_host(found)"),
-            ("xp.minimum(SAFETY * spread[:, :, None] * b[:, None, :], like(self.limits, e))", "0 * e"),
+            ("return alpha * (1 - n_held_out / m)", "return alpha"),
+            ("W.targets, rows) - e, SAFETY * errors)", "W.targets, rows) - e, 0 * errors)"),
         ],
     ),
-    "src/kernelrank/solvers/_held_out_basis.py": (
+    "src/kernelrank/solvers/least_squares/_residual.py": (
+        f"{HOLD_OUTS} {BASES}",
+        [
+            ("return -1.0 / self.n_rows if self.mean and not self.complete else 0.0", "return 0.0"),
+            (
+                "return diagonal if self.complete else diagonal + (1.0 + self.constant)",
+                "return diagonal + (1.0 + self.constant)",
+            ),
+            ("right + new.T @ replaced.targets", "right"),
+            ("e = e - back @ c", "pass"),
+            ("found = found + along.T @ along[:, 0]", "pass"),
+            ("W = W + Y @ xp.matrix_transpose(Y)", "pass"),
+            ("not self.complete and n_held_out > self.rank", "not self.complete"),
+        ],
+    ),
+    "src/kernelrank/solvers/least_squares/_pairs.py": (
+        HOLD_OUTS,
+        [("SAFETY * to_host(found + 2.0 * xp.max(xp.stack(most), axis=0))", "0 * to_host(found)")],
+    ),
+    "src/kernelrank/solvers/least_squares/_basis.py": (
         f"tests/solvers/test_held_out_basis.py {BASES}",
         [
             ("outside -= U @ (U.T @ outside)", "pass"),
@@ -263,32 +275,25 @@ MUTANTS = {
             ("directions.outside / alpha**0.5", "directions.outside"),
             ("xp.sqrt(values / (values + alpha))[:, None] * inside", "inside"),
             ("while self._n_kept > self._most and self._kept:", "while False:"),
+            ("xp.where(like(special | same, parallel), 0.0, parallel)", "0.0 * parallel"),
+            ("** 2 < _PARALLEL) & ~same", "** 2 < 0) & ~same"),
+            ("equations.products[(k, *where)] = products[k]", "pass"),
         ],
     ),
-    "src/kernelrank/solvers/_hold_out_queries.py": (
+    "src/kernelrank/solvers/least_squares/_queries.py": (
         f"{HOLD_OUTS} {BASES}",
         [
-            ("right + new.T @ left[1]", "right"),
-            ("e = e - back @ c", "e = e"),
             ("Z -= N @ (N.T @ Z)", "Z -= 0.0"),
             ("w - lost.outside @ taken / alpha**0.5 if", "w if"),
-            ("many or largest(values) > _WELL", "largest(values) > _WELL"),
+            ("many or largest(", "largest("),
         ],
     ),
-    "src/kernelrank/solvers/_ridge.py": (
+    "src/kernelrank/solvers/least_squares/_spectrum.py": (
         f"{HOLD_OUTS} {BASES}",
         [
             ("return (u - fitted) / alpha", "return u - fitted"),
             ("values[values <= noise] = 0.0", "pass"),
             ("if alpha > MANY * noise:", "if True:"),
-        ],
-    ),
-    "src/kernelrank/solvers/_pairs_of_basis.py": (
-        BASES,
-        [
-            ("xp.where(like(special, parallel), 0.0, parallel)", "0.0 * parallel"),
-            ("1.0 - to_host(parallel) ** 2 < _PARALLEL", "1.0 - to_host(parallel) ** 2 < 0"),
-            ("equations.products[(k, *where)] = products[k]", "pass"),
         ],
     ),
     # Metrics

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kernelrank.solvers._held_out_basis import Basis, HeldOutBasis
-from kernelrank.solvers._ridge import Spectrum
+from kernelrank.solvers.least_squares._basis import Basis, HeldOutBasis
+from kernelrank.solvers.least_squares._spectrum import Spectrum
 
 EPS = np.finfo(float).eps
 
@@ -24,4 +24,5 @@ def test_what_the_features_do_not_reach_is_orthogonal_to_them(rng, share):
     length = np.linalg.norm(found.outside)
     assert length == pytest.approx(np.linalg.norm(others.T @ direction) / np.linalg.norm(direction), rel=1e-5)
     assert np.abs(U.T @ found.outside).max() <= 10 * EPS * length
-    np.testing.assert_allclose(held_out.whole(found)[:, 0] / direction, 1 / np.linalg.norm(direction), rtol=1e-12)
+    whole = held_out.whole(found)
+    np.testing.assert_allclose(whole @ whole.T, np.outer(direction, direction) / (direction @ direction), atol=1e-14)
