@@ -5,8 +5,9 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 EXPERIMENTS := $(patsubst experiments/%/run.py,experiment-%,$(wildcard experiments/*/run.py))
 CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
-# One process per core; tests of one xdist_group, which ask for an answer in time, never run beside each other.
-PARALLEL := --numprocesses auto --dist loadgroup
+# One process per core. Tests of a file stay together: they share fixtures, and those that ask for an answer in time do not
+# run beside each other. Files start in the order that tests/conftest.py gives them.
+PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: demo test test-slow mutants lint format bench bench-peers experiments sanitize clean FORCE

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from ctrl_c import interrupt
 
-pytestmark = pytest.mark.xdist_group("answers in time")
-
 COMMON = """
 import signal, sys, time
 import numpy as np

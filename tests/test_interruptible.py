@@ -39,7 +39,6 @@ def test_the_error_state_of_numpy_is_the_callers():
         interruptible(lambda: np.float64(1e300) * 1e300, LONG)
 
 
-@pytest.mark.xdist_group("answers in time")
 def test_the_wait_is_interrupted():
     ended = threading.Event()
 

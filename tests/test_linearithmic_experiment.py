@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 
 MODULE = "experiments.linearithmic_ranksvm.run"
-pytestmark = pytest.mark.xdist_group("linearithmic")  # which share one long run
 PARTS = ["evaluation", "training", "copies", "iterations", "costs", "large", "documents"]
 
 

@@ -697,7 +697,6 @@ def test_a_reader_that_has_seen_enough(train, tmp_path):
     assert done.stdout.count("\n") == 1
 
 
-@pytest.mark.xdist_group("answers in time")
 def test_ctrl_c_is_clean(tmp_path, rng):
     path = tmp_path / "many.txt"
     with open(path, "w") as file:

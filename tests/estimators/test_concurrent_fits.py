@@ -13,8 +13,6 @@ from threadpoolctl import threadpool_limits
 
 from kernelrank import OrdinalSVM, RankSVM
 
-# These limit the threads of BLAS for the whole process, and measure in it.
-pytestmark = pytest.mark.xdist_group("concurrent fits")
 # Sums over so many rows are what BLAS splits among its threads.
 N_ROWS = 30_000
 

@@ -396,7 +396,6 @@ print("works" if load_svmlight(sys.stdin.buffer).y[0] == 1 else "broken")
 """
 
 
-@pytest.mark.xdist_group("answers in time")
 @pytest.mark.parametrize(("n_jobs", "block_bytes"), [(2, 1 << 22), (1, 1 << 28)])
 def test_ctrl_c_returns_within_a_second(n_jobs, block_bytes):
     script = INTERRUPTED.replace("JOBS", str(n_jobs)).replace("SIZE", str(block_bytes))
