@@ -40,8 +40,9 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         check = item.callspec.params.get("check") if hasattr(item, "callspec") else None
         (kept if all(map(find_spec, libraries(check))) else left_out).append(item)
-    # Programs of benchmarks and experiments take the longest: the other processes have work meanwhile.
-    items[:] = sorted(kept, key=lambda item: "run" not in getattr(item, "fixturenames", ()))
+    # Files that run benchmarks and experiments take the longest: started first, they do not keep the others waiting.
+    programs = {item.path for item in kept if "run" in getattr(item, "fixturenames", ())}
+    items[:] = sorted(kept, key=lambda item: item.path not in programs)
     config.hook.pytest_deselected(items=left_out)
 
 
