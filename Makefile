@@ -5,9 +5,12 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 EXPERIMENTS := $(patsubst experiments/%/run.py,experiment-%,$(wildcard experiments/*/run.py))
 CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+# One process per core. Tests of a file stay together: they share fixtures, and those that ask for an answer in time do not
+# run beside each other. Files start in the order that tests/conftest.py gives them.
+PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-slow lint format bench bench-peers experiments sanitize clean FORCE
+.PHONY: demo test test-slow mutants lint format bench bench-peers experiments sanitize clean FORCE
 
 ## Train, evaluate and plot on data that comes with scikit-learn.
 demo: $(VENV)/built
@@ -15,11 +18,15 @@ demo: $(VENV)/built
 
 ## All tests that finish within minutes, the doctests and the README's example.
 test: $(VENV)/built
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 ## The longer checks: many more generated cases, Ctrl-C at ten million rows.
 test-slow: $(VENV)/built
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest $(PARALLEL) -m slow
+
+## One defect at a time in the sources, and whether the tests notice; hours. Words choose files: make mutants ONLY="metrics _bundle".
+mutants: $(VENV)/built
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py $(ONLY)
 
 ## Formatting, linting and types, all of them read-only.
 lint: $(VENV)/built $(VENV)/lint-tools

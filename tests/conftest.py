@@ -2,6 +2,7 @@ import importlib
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -16,6 +17,8 @@ if "KERNELRANK_CORE" in os.environ:
     sys.modules["kernelrank._core"] = _core
 
 import numpy as np
+from array_checks import libraries
+from covering import PROFILE, Covering
 from hypothesis import HealthCheck, settings
 
 # The same cases in every run, so that the result is reproducible. The thorough profile generates new ones.
@@ -23,8 +26,30 @@ from hypothesis import HealthCheck, settings
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fast", max_examples=100, derandomize=True, **patient)
 settings.register_profile("thorough", max_examples=20_000, **patient)
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "fast")
 settings.load_profile(PROFILE)
+
+
+def pytest_configure(config):
+    if PROFILE == "fast":  # the thorough profile runs all combinations
+        config.pluginmanager.register(Covering())
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out scikit-learn's checks of array libraries that are not installed: no machine has all of them."""
+    kept, left_out = [], []
+    for item in items:
+        check = item.callspec.params.get("check") if hasattr(item, "callspec") else None
+        (kept if all(map(find_spec, libraries(check))) else left_out).append(item)
+    # Files that run benchmarks and experiments take the longest: started first, they do not keep the others waiting.
+    programs = {item.path for item in kept if "run" in getattr(item, "fixturenames", ())}
+    items[:] = sorted(kept, key=lambda item: item.path not in programs)
+    config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture
+def array_api(monkeypatch):
+    """Let scikit-learn dispatch to other array libraries, which it refuses otherwise."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
 @pytest.fixture(params=range(2 if PROFILE == "fast" else 3))

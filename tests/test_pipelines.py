@@ -207,6 +207,7 @@ FITS_ITS_STEPS = dict.fromkeys(
 )
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [OneQuery([("scale", StandardScaler()), ("rank", RankSVM())])], expected_failed_checks=lambda _: FITS_ITS_STEPS
 )

@@ -24,9 +24,7 @@ KERNELS = {
 kernels = pytest.mark.parametrize(("kernel", "n"), KERNELS.values(), ids=KERNELS)
 
 
-@pytest.fixture(autouse=True)
-def _scipy_allows_it(monkeypatch):
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or scikit-learn refuses to dispatch
+pytestmark = pytest.mark.usefixtures("array_api")
 
 
 @pytest.fixture(params=["strict", "torch"])
@@ -73,6 +71,7 @@ def assert_same_model(model, other, put, X):
         assert_same(model.predict(X), other.predict(place), place)
 
 
+@pytest.mark.pairwise(each=["put"])
 @kernels
 @pytest.mark.parametrize("outputs", [None, 2])
 @pytest.mark.parametrize("n_basis", [None, 8])
@@ -90,6 +89,7 @@ def test_one_ranking(rng, put, kernel, n, outputs, n_basis):
     assert_allclose(other.leave_pair_out_concordance(), model.leave_pair_out_concordance(), rtol=1e-14)
 
 
+@pytest.mark.pairwise(each=["put"])
 @kernels
 @pytest.mark.parametrize("ties", ["keep", "drop"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -114,6 +114,7 @@ def test_weights_and_costs(rng, put, cost):
     assert_same_model(model, other, put, X)
 
 
+@pytest.mark.pairwise(each=["put"])
 @pytest.mark.parametrize("kernel", ["linear", "gaussian", ["linear", "gaussian", Gaussian(0.01)]])
 @pytest.mark.parametrize(
     ("model", "queries"),

@@ -96,6 +96,7 @@ ALPHAS_AND_OUTPUTS = pytest.mark.parametrize(("alpha", "outputs"), [(1e-8, None)
 OUTPUTS = pytest.mark.parametrize("outputs", [None, 3])
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("m", "n", "k"), [(16, 4, 3), (8, 12, 2), (4, 3, 2)])
 @ALPHAS_AND_OUTPUTS
 def test_leave_one_out(rng, m, n, k, alpha, outputs):
@@ -104,6 +105,7 @@ def test_leave_one_out(rng, m, n, k, alpha, outputs):
     assert_selects(model, *select_by_refits(X, lambda some: leave_one_out_error(some, y, model), k))
 
 
+@pytest.mark.pairwise
 @ALPHAS_AND_OUTPUTS
 @pytest.mark.parametrize("query_weighting", ["query", "pair"])
 @pytest.mark.parametrize(("m", "n", "k"), [(30, 4, 3), (12, 15, 2)])
@@ -124,6 +126,7 @@ def test_folds_of_queries(rng, query_weighting):
     assert_selects(model, *select_by_refits(X, lambda some: held_out_error(some, y, model, qid, folds), 3))
 
 
+@pytest.mark.pairwise
 @ALPHAS_AND_OUTPUTS
 @pytest.mark.parametrize("query_weighting", ["query", "pair"])
 @pytest.mark.parametrize("cv", [3, KFold(10)])  # of 13 rows: folds of unequal sizes, some of them of one row

@@ -24,6 +24,7 @@ def expected_failures(estimator):
     return {} if estimator.n_basis is None else dict.fromkeys(checks, ANOTHER_DRAW)
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [OrdinalSVM(), OrdinalSVM(kernel="gaussian", n_basis=1)],
     expected_failed_checks=expected_failures,

@@ -18,6 +18,7 @@ from kernelrank.estimators._categories import fewest_errors
 from kernelrank.exceptions import NoComparablePairsError
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks([RankingClassifier(), RankingClassifier(RankRLS())])
 def test_estimator_checks(estimator, check):
     check(estimator)

@@ -45,6 +45,7 @@ def laplacian(y, qid, weights, ties, query_weighting):
     return sum(L[q] for q in known) / sum(totals[q] for q in known)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("query_weighting", ["query", "pair"])
 @pytest.mark.parametrize("ties", ["keep", "drop"])
 @pytest.mark.parametrize("with_queries", [False, True])
@@ -69,6 +70,7 @@ def test_definition(rng, n, with_weights, with_queries, ties, query_weighting):
     assert kernel.intercept_ == pytest.approx(level, abs=1e-10)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("cost", ["unit", "relative"])
 @pytest.mark.parametrize("ties", ["keep", "drop"])
 @pytest.mark.parametrize("query_weighting", ["query", "pair"])

@@ -205,6 +205,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(("model", "with_queries"), CHOICES.values(), ids=CHOICES)
 @pytest.mark.parametrize("first", [0, 3])
 def test_a_kernel_is_the_best_of_separate_fits(rng, model, with_queries, first):

@@ -10,6 +10,7 @@ from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Gaussian
 
 
+@pytest.mark.pairwise
 @kernels
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("kind", [RLS, RankRLS])
@@ -23,6 +24,7 @@ def test_hold_out_is_a_refit(rng, kind, kernel, n, alpha, outputs):
         assert_like_refit(found, refit(model, X, y, rows, alpha), model, alpha)
 
 
+@pytest.mark.pairwise
 @kernels
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_leave_pair_out_is_a_refit(rng, kernel, n, alpha):
@@ -61,6 +63,7 @@ def test_leave_pair_out_in_blocks(rng, monkeypatch):
     assert share == pytest.approx(np.mean(every[i, j] > every[j, i]))
 
 
+@pytest.mark.pairwise
 @kernels
 @pytest.mark.parametrize("alpha", [1e-8, 1e-2, 1.0, 1e8])
 @pytest.mark.parametrize("sizes", [(20, 12), (3, 2), (1, 7, 5), (2, 4, 3, 10)], ids=str)
@@ -123,6 +126,7 @@ def parts_of_queries(qid):
     ]
 
 
+@pytest.mark.pairwise
 @kernels
 @pytest.mark.parametrize(("alpha", "query_weighting"), [(1e-8, "query"), (1e-3, "pair"), (1.0, "query"), (1e8, "pair")])
 @pytest.mark.parametrize("options", [{}, {"ties": "drop"}, {"cost": "unit"}, {"cost": "relative"}], ids=str)
@@ -146,6 +150,7 @@ def test_queries_and_parts_of_them_are_refits(rng, kernel, n, alpha, query_weigh
         assert_like_refit(found, expected, model, alpha)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("n", [5, 300])
 @pytest.mark.parametrize("alpha", [1e-12, 1e-6, 1.0, 1e12])
 def test_shortcuts_with_far_features(rng, n, alpha):
@@ -160,6 +165,7 @@ def test_shortcuts_with_far_features(rng, n, alpha):
             np.testing.assert_allclose(found / scale, expected / scale, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.pairwise
 @kernels
 @pytest.mark.parametrize("alpha", [1e-12, 1e-6, 1.0, 1e12])
 def test_every_shortcut_of_two_hundred_rows(rng, kernel, n, alpha):

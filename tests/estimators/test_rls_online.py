@@ -16,6 +16,7 @@ def assert_same(model, expected, rtol=1e-9):
     np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=rtol, atol=1e-7)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("kind", [RLS, RankRLS])
 @pytest.mark.parametrize("outputs", [None, 2])
 @pytest.mark.parametrize("with_weights", [False, True])
@@ -35,6 +36,7 @@ def test_rows_of_one_ranking(rng, kind, outputs, with_weights, alpha):
     assert_same(model, kind(alpha).fit(**part(np.r_[1:90, 95:200])), rtol=1e-8)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("query_weighting", ["query", "pair"])
 @pytest.mark.parametrize("options", [{}, {"ties": "drop"}, {"cost": "unit"}, {"cost": "relative"}], ids=str)
 @pytest.mark.parametrize("with_weights", [False, True])

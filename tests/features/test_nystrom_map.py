@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from array_checks import run_with_host_attributes
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -160,9 +161,10 @@ def test_precomputed_kernels(rng):
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks([NystromMap(n_basis=5), NystromMap(Linear(), 3)])
 def test_estimator_checks(estimator, check):
-    check(estimator)
+    run_with_host_attributes(check, estimator)
 
 
 @pytest.mark.parametrize("store", [np.float32, sp.csr_array])

@@ -49,6 +49,7 @@ def test_definition(rng, kernel, definition, store):
     assert np.linalg.eigvalsh(square).min() > -1e-9 * np.abs(square).max()
 
 
+@pytest.mark.pairwise
 @kernels
 @pytest.mark.parametrize("store", [np.asarray, np.float32, sp.csr_array])
 @pytest.mark.parametrize("n_elements", [1, 60, 10_000])

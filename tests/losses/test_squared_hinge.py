@@ -274,3 +274,10 @@ def test_rounding_is_bounded_where_weights_meet_wide_scores(rng):
     assert 0 < loss.rounding < 1e-2
     loss(p / 1e6)
     assert loss.rounding == 0
+
+
+@pytest.mark.parametrize("kind", [PairwiseHinge, PairwiseSquaredHinge])
+def test_values_bound_those_of_scores_within_rounding(kind):
+    """Scores of 2^54 are known to within 2: rows that seem to be 4 apart may be equal, and pay 1."""
+    far = 2.0**54
+    assert kind(UtilityPairs([0, 1, 2]))(np.array([0.0, far, far + 4])).value >= 1 / 3

@@ -294,6 +294,9 @@ def test_gains_of_any_size():
     for scale in (1e-310, 1e-200, 1e307, 8e307):
         assert ndcg(scale * y, scores, gain="linear") == near(expected)
     assert ndcg([1000, 1], [1, 2]) == near(1 / np.log2(3))
+    # The gains of one query do not drown those of another.
+    both = ndcg([1000, 0, 1e-15, 2e-15], [2, 1, 2, 1], qid=[0, 0, 1, 1], per_query=True)
+    assert both[1] == near(ndcg([1e-15, 2e-15], [2, 1]))
     assert ndcg([1e-18, 0, 3e-18], [3, 2, 1]) == near(ndcg([1, 0, 3], [3, 2, 1], gain="linear"))
     assert err([1000, 0], [1, 2]) == near(0.5)
     assert err([1000, 1000, 60], [1, 1, 1]) == near(2 / 3 + 1 / 3 * 1 / 2)  # a grade of 1000 is never passed

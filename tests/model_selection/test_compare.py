@@ -73,12 +73,15 @@ def test_jackknife(data):
     models = [RankRLS(1e-3), RLS(10.0)]
     found = compare(models, X, y, interval="jackknife")
     without = [
-        [estimate_concordance(model, np.delete(X, k, axis=0), np.delete(y, k)).estimate for k in range(24)]
+        [
+            estimate_concordance(model, np.delete(X, k, axis=0), np.delete(y, k), interval="rows").estimate
+            for k in range(24)
+        ]
         for model in models
     ]
     differences = np.subtract(*without)
     variance = 23 / 24 * ((differences - differences.mean()) ** 2).sum()
-    u = np.subtract(*(estimate_concordance(model, X, y).influence for model in models))
+    u = np.subtract(*(estimate_concordance(model, X, y, interval="rows").influence for model in models))
     direct = 24 / 23 * (u**2).sum()
     deviation = np.sqrt(np.sqrt(direct * max(direct, variance)))
     [each] = found.differences
@@ -129,11 +132,12 @@ class PoorModel(LogisticRegression):
         return super().decision_function(X[:, 3:])
 
 
-@pytest.mark.parametrize("options", [{"random_state": None}, {"random_state": np.random.RandomState(1)}], ids=str)
-def test_folds_are_the_same_for_all(data, options):
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(1)], ids=["none", "a generator"])
+def test_folds_are_the_same_for_all(data, random_state):
     X, y = data
     for cv in (4, KFold(4, shuffle=True), (split for split in KFold(4).split(X))):
-        [found] = compare([RankRLS(), RankRLS()], X, y, strategy="averaged", cv=cv, **options).differences
+        options = {"strategy": "averaged", "cv": cv, "random_state": random_state}
+        [found] = compare([RankRLS(), RankRLS()], X, y, **options).differences
         assert (found.difference, found.pvalue) == (0, 1)
 
 

@@ -294,7 +294,10 @@ def test_jackknife(classes):
     X, y = classes
     found = estimate_auc(RankRLS(0.1), X, y, interval="jackknife")
     without = np.array(
-        [estimate_auc(RankRLS(0.1), np.delete(X, k, axis=0), np.delete(y, k)).estimate for k in range(len(y))]
+        [
+            estimate_auc(RankRLS(0.1), np.delete(X, k, axis=0), np.delete(y, k), interval="rows").estimate
+            for k in range(len(y))
+        ]
     )
     variance = 0.0
     for c in (0, 1):
@@ -368,7 +371,7 @@ def test_choices_are_made_anew_for_every_pair(classes):
     assert found.n_fits == found.n_pairs
     once = estimate_auc(estimator, X, y, nested=False, interval="rows")
     alpha = estimator.fit(X, y).alpha_
-    assert once.estimate == pytest.approx(estimate_auc(RankRLS(alpha), X, y).estimate, abs=1e-12)
+    assert once.estimate == pytest.approx(estimate_auc(RankRLS(alpha), X, y, interval="rows").estimate, abs=1e-12)
     assert once.n_fits == 2
 
 
@@ -386,7 +389,7 @@ def test_a_choice_can_be_made_once(chooser, plain, classes):
     chooser.fit(X, y)
     alpha = chooser.best_params_["alpha"] if hasattr(chooser, "best_params_") else chooser.alpha_
     found = estimate_auc(chooser, X, y, nested=False)
-    assert found.estimate == pytest.approx(estimate_auc(plain(alpha), X, y).estimate, abs=1e-12)
+    assert found.estimate == pytest.approx(estimate_auc(plain(alpha), X, y, interval="rows").estimate, abs=1e-12)
 
 
 def test_inner_pairs_become_folds_where_there_are_many(classes, monkeypatch):
@@ -416,7 +419,7 @@ def test_selection_by_all_rows_is_optimistic_and_nested_is_not():
         X, y = rng.normal(size=(12, 2)), np.repeat([0.0, 1.0], 6)
         estimator = RankRLSCV(alphas=np.logspace(-4, 4, 5), kernel="gaussian")
         nested.append(estimate_auc(estimator, X, y, verbose=0).estimate)
-        once.append(estimate_auc(estimator, X, y, nested=False).estimate)
+        once.append(estimate_auc(estimator, X, y, nested=False, interval="rows").estimate)
     assert np.mean(once) > 0.52  # the truth is 0.5
     assert np.mean(nested) < np.mean(once) - 0.05
 
@@ -497,8 +500,8 @@ def test_any_kind_of_rows_and_estimators(classes):
     wins, pairs = held_out.leave_pair_out(pipeline, X, y)
     assert estimate_auc(pipeline, X, y).estimate == pytest.approx(wins.sum() / pairs.sum())
     K = X @ X.T
-    assert estimate_auc(RankRLS(0.1, kernel="precomputed"), K, y).estimate == pytest.approx(
-        estimate_auc(RankRLS(0.1), X, y).estimate
+    assert estimate_auc(RankRLS(0.1, kernel="precomputed"), K, y, interval="rows").estimate == pytest.approx(
+        estimate_auc(RankRLS(0.1), X, y, interval="rows").estimate
     )
     from sklearn.svm import SVC
 
@@ -541,7 +544,10 @@ def test_classes_of_any_kind_for_estimators_that_learn_numbers(classes):
     X, y = classes
     labels = np.where(y == 1, "sick", "healthy")
     for estimator in (RankRLS(0.1), RankSVM(0.1), make_pipeline(StandardScaler(), Ridge())):
-        assert estimate_auc(estimator, X, labels).estimate == estimate_auc(estimator, X, y).estimate
+        assert (
+            estimate_auc(estimator, X, labels, interval="rows").estimate
+            == estimate_auc(estimator, X, y, interval="rows").estimate
+        )
 
 
 @pytest.mark.parametrize("estimator", [RankRLS(0.1), RankRLS(0.1, ties="drop")], ids=repr)
@@ -569,8 +575,8 @@ def test_a_choice_is_made_once_inside_a_pipeline(classes):
         estimate_auc(make_pipeline(StandardScaler(), Ridge()), X, y, nested=False)
     kernels = RankRLSCV(alphas=[0.1], kernel=[Gaussian(0.01), Gaussian(5.0)])
     chosen = kernels.fit(X, y).kernel_
-    assert estimate_auc(kernels, X, y, nested=False).estimate == pytest.approx(
-        estimate_auc(RankRLS(0.1, kernel=chosen), X, y).estimate
+    assert estimate_auc(kernels, X, y, nested=False, interval="rows").estimate == pytest.approx(
+        estimate_auc(RankRLS(0.1, kernel=chosen), X, y, interval="rows").estimate
     )
 
 

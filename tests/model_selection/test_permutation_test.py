@@ -55,12 +55,13 @@ def test_exact_for_few_rows(estimator, rng):
     for positive in itertools.combinations(range(7), 3):
         permuted = np.zeros(7)
         permuted[list(positive)] = 1
-        estimates.append(estimate_auc(estimator, X, permuted).estimate)
+        estimates.append(estimate_auc(estimator, X, permuted, interval="rows").estimate)
     np.testing.assert_allclose(np.sort(found.permuted), np.sort(estimates), atol=1e-12)
-    assert found.statistic == pytest.approx(estimate_auc(estimator, X, y).estimate)
+    assert found.statistic == pytest.approx(estimate_auc(estimator, X, y, interval="rows").estimate)
     assert found.pvalue == pytest.approx(np.mean(np.array(estimates) >= found.statistic - 1e-9))
 
 
+@pytest.mark.pairwise
 @pytest.mark.filterwarnings("ignore::kernelrank.exceptions.PooledEstimateWarning")
 @pytest.mark.parametrize("strategy", ["leave-pair-out", "pooled", "averaged", "tournament"])
 @pytest.mark.parametrize("estimator", [RankRLS(0.1), RLS(0.1, kernel="gaussian")], ids=repr)
@@ -69,7 +70,7 @@ def test_outputs_learnt_together_are_estimates_of_each(estimator, strategy, rng)
     y = X[:, 0] + rng.normal(size=20)
     found = permutation_test(estimator, X, y, strategy=strategy, n_permutations=9, random_state=3)
     assert found.statistic == pytest.approx(
-        estimate_concordance(estimator, X, y, strategy=strategy, random_state=3).estimate
+        estimate_concordance(estimator, X, y, strategy=strategy, random_state=3, interval="rows").estimate
     )
     assert not found.exact
     draw = np.random.RandomState(3)
@@ -77,7 +78,7 @@ def test_outputs_learnt_together_are_estimates_of_each(estimator, strategy, rng)
     for value in found.permuted:
         permuted = y[exchanges.draw(draw)]
         assert value == pytest.approx(
-            estimate_concordance(estimator, X, permuted, strategy=strategy, random_state=3).estimate
+            estimate_concordance(estimator, X, permuted, strategy=strategy, random_state=3, interval="rows").estimate
         )
     larger = (found.permuted >= found.statistic).sum()
     assert found.pvalue == (1 + larger) / 10
@@ -95,7 +96,7 @@ def test_queries_and_groups(rng):
     draw = np.random.RandomState(0)
     for value in found.permuted:
         permuted = y[Exchanges(y, qid).draw(draw)]
-        assert value == pytest.approx(estimate_concordance(RankRLS(), X, permuted, qid=qid).estimate)
+        assert value == pytest.approx(estimate_concordance(RankRLS(), X, permuted, qid=qid, interval="rows").estimate)
     # Ten patients of two samples each have one diagnosis a patient.
     groups, sick = np.repeat(np.arange(10), 2), np.repeat(rng.permutation([0, 0, 0, 0, 0, 0, 1, 1, 1, 1]), 2)
     found = permutation_test(RankRLS(), X, sick, groups=groups)
@@ -128,7 +129,9 @@ def test_a_choice_made_once_is_made_by_the_permuted_utilities(rng):
     draw = np.random.RandomState(5)
     for value in found.permuted:
         permuted = y[Exchanges(y).draw(draw)]
-        assert value == pytest.approx(estimate_concordance(estimator, X, permuted, nested=False).estimate)
+        assert value == pytest.approx(
+            estimate_concordance(estimator, X, permuted, nested=False, interval="rows").estimate
+        )
 
 
 def test_the_same_whatever_the_processes(rng):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelrank.pairs import all_pairs, pairs_without_ties
+from kernelrank.pairs import GraphLaplacian, all_pairs, pairs_without_ties
 
 
 def laplacian(queries, y, weights):
@@ -67,3 +67,19 @@ def test_nothing_to_compare():
     one_class = pairs_without_ties(np.zeros(5, np.int32), np.ones(5), np.ones(5))
     assert len(one_class.strengths) == 0
     assert len(all_pairs(np.arange(5, dtype=np.int32), np.ones(5)).strengths) == 0
+
+
+def test_a_graph_is_the_sum_over_its_edges(rng):
+    """Also of edges that are there twice, once in each direction among them."""
+    edges, strengths = np.array([[0, 1], [1, 0], [0, 1], [2, 4], [4, 5], [2, 5]]), rng.random(6) + 0.1
+    L = np.zeros((7, 7))
+    for (i, j), strength in zip(edges, strengths, strict=True):
+        L[[i, j], [i, j]] += strength
+        L[[i, j], [j, i]] -= strength
+    graph = GraphLaplacian(*edges.T, 7)
+    v = rng.normal(size=7)
+    np.testing.assert_allclose(graph.lift(strengths * graph.project(v)), L @ v)
+    np.testing.assert_allclose(graph.diagonal(strengths), np.diagonal(L))
+    dense = graph.diagonalise(strengths, np.array([0, 0, 1, 2, 1, 1, 2]))
+    assert len(dense.strengths) == 3  # a pair and a triangle; two rows have no edge
+    np.testing.assert_allclose(dense.vectors.T @ np.diag(dense.strengths) @ dense.vectors, L, atol=1e-12)

@@ -9,6 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from covering import PROFILE
 from model_files import assert_same_model, npy, pack, small_model, small_models, unpack
 
 import kernelrank
@@ -151,7 +152,7 @@ def test_documents_with_junk_anywhere(path, model):
     document, members = unpack(path)
     n_refused = 0
     for place in range(len(list(places(document)))):
-        for junk in JUNK:
+        for junk in JUNK if PROFILE == "thorough" else JUNK[place % 2 :: 2]:
             changed = copy.deepcopy(document)
             inside, key = list(places(changed))[place]
             inside[key] = junk

@@ -42,6 +42,7 @@ def few_alphas(cls):
     return {"alphas": [1.0, 0.01]} if cls in (RLSCV, RankRLSCV) else {}
 
 
+@pytest.mark.pairwise
 @all_classes
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("outputs", [False, True], ids=["one output", "two outputs"])

@@ -44,6 +44,7 @@ def test_the_name_says_nothing_about_the_format(tmp_path):
     assert_same_model(load_model(tmp_path / "model.gz"), model)
 
 
+@pytest.mark.pairwise
 @both_losses
 @pytest.mark.parametrize("cls", [RankSVM, RankSVMCV])
 @pytest.mark.parametrize("with_queries", [False, True])
@@ -171,7 +172,7 @@ def test_arrays_of_many_chunks(monkeypatch):
         ({"alphas": nested(101)}, "nested"),
         ({"alphas": {1: 2}}, "dict"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
 def test_parameters_that_are_not_data(tmp_path, parameters, what):
     (tmp_path / "model").write_text("old")

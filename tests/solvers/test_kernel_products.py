@@ -7,6 +7,9 @@ from kernelrank.kernels import Gaussian
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, Newton, SmoothLinearOracle, make_kernel_products, make_products
+from kernelrank.solvers._cuts import Cuts
+from kernelrank.solvers._model import minimize_model
+from kernelrank.solvers._simplex_qp import SimplexSolver
 
 
 def features_of(K):
@@ -61,3 +64,16 @@ def test_the_rounding_of_a_matrix_is_bounded(rng):
         f = products.backward(g)
         true = float(g.astype(np.longdouble) @ exact @ g.astype(np.longdouble))
         assert abs(products.inner(f, f) - true) <= products.rounding(f)
+
+
+def test_lower_bounds_count_the_rounding_of_the_kernel(rng):
+    """Elements of K that are all but equal leave few digits to the norm of a function."""
+    K = Gaussian(1e-12)(rng.normal(size=(30, 3)))
+    oracle = LinearOracle(make_kernel_products(K), PairwiseHinge(UtilityPairs(rng.normal(size=30))))
+    cuts, slope = Cuts(oracle, most=10), oracle.subgradient(centred(rng, 30))
+    cuts.add(slope, 1.0)
+    square, rounding = float(oracle.inner(slope, slope)), oracle.inner_rounding(slope)
+    assert rounding > 1e-4 * square
+    found = minimize_model(cuts, square, 1e-6, SimplexSolver())  # where the plane is used in full
+    assert found.value == pytest.approx(1 - (square + rounding) / (4 * square), rel=1e-9)
+    assert found.rounding == pytest.approx(rounding / (4 * square))

@@ -51,6 +51,7 @@ def test_large_features_cost_no_more_iterations(rng, scale):
     assert model.objective_ == pytest.approx(exact_objective(X * scale, pairs, model.coef_, 1e-3, False), rel=1e-9)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("scale", [1e15, 1e20, 1e100])
 def test_what_float64_cannot_certify_is_said(rng, loss, scale):

@@ -47,6 +47,7 @@ def test_products_are_those_of_the_matrix(rng, storage, n_threads):
     np.testing.assert_allclose(products.backward(g), X.T @ g, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("storage", ["C", "Fortran", "csr", "csc"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_do_not_show_in_the_last_bit(rng, storage, dtype):

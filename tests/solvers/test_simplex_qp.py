@@ -31,6 +31,28 @@ def test_the_bound_is_a_bound(rng):
         assert other.value + other.shortfall >= best.value
 
 
+def test_value_and_bound_are_those_of_the_definition(rng):
+    H, b = program(rng, size=6)
+    u = rng.random(6)
+    found = judge(H, b, np.append(2 * u[:-1], -1.0))  # brought to the simplex first
+    u = np.append(u[:-1], 0.0) / u[:-1].sum()
+    np.testing.assert_allclose(found.u, u)
+    assert found.value == pytest.approx(b @ u - u @ H @ u / 2)
+    # The objective is concave: it lies below its tangent plane, which is highest at a corner.
+    corners = [b @ u - u @ H @ u / 2 + (b - H @ u) @ (corner - u) for corner in np.eye(6)]
+    assert found.value + found.shortfall == pytest.approx(max(corners))
+
+
+def test_poor_answers_keep_their_bound(rng, monkeypatch):
+    H, b = program(rng)
+    best = SimplexSolver()(H, b, accuracy=1e-9)
+    for name in ("_with_daqp", "_with_piqp"):
+        monkeypatch.setattr(_simplex_qp, name, lambda H, b: np.eye(len(b))[3])
+    poor = SimplexSolver()(H, b, accuracy=1e-9)
+    assert poor.value < best.value - 1e-3
+    assert poor.value + poor.shortfall >= best.value
+
+
 @pytest.mark.parametrize(
     "corrupt",
     [

@@ -236,7 +236,7 @@ class Newton:
         return self._descend(gradient, alpha, accuracy) if best is None else best
 
     def _descend(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
-        """Do the same by steps along which the model falls: each is projected if it falls then, or ends at a bound."""
+        """Minimise the model by descending steps: each is projected if it falls then, or ends at a bound."""
         w = self._at.w
         step, image, residual = np.zeros_like(w), np.zeros_like(self._at.scores), -gradient  # -(g + H step)
         held = np.zeros(len(w), dtype=bool)
