@@ -31,7 +31,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._timing import best_times, machine, show_progress, table
+from benchmarks._timing import best_times
+from benchmarks.harness import Bar, machine, make_parser, show_progress, table
 from kernelrank.pairs import UtilityPairs
 
 METHODS = ("auto", "tree", "levels", "rbtree", "pairs")
@@ -154,22 +155,20 @@ def print_bars(found: dict[str, dict[str, float]], memory: float | None, sizes: 
         return found[name]["risk"] / found[name]["random"]
 
     distinct = found["distinct"]
-    bars = [("distinct: sort and both counts, in sorts", distinct["risk"] / distinct["argsort"], 5)]
+    bars = [Bar("distinct: sort and both counts, in sorts", distinct["risk"] / distinct["argsort"], 5)]
     queries = f"queries of {sizes.query}"
     for name in ("2 levels", "5 levels", queries, f"{queries}, 5 levels"):
-        bars.append((f"{name}: not slower than distinct", of_random(name), 1))
+        bars.append(Bar(f"{name}: not slower than distinct", of_random(name), 1))
     for name in ("sorted", "reversed", "organ pipe"):
-        bars.append((f"{name}: compared with random order", of_random(name), 2))
-    bars.append(("large: compared with distinct", of_random("large"), 15))
+        bars.append(Bar(f"{name}: compared with random order", of_random(name), 2))
+    bars.append(Bar("large: compared with distinct", of_random("large"), 15))
     if memory is not None:
-        bars.append(("memory: bytes a row", memory, 64))
-    for name, value, bar in bars:
-        print(f"{'met' if value <= bar else 'NOT met':>7}  {name}: {value:.2f} (bar: {bar})")
+        bars.append(Bar("memory: bytes per row", memory, 64))
+    print(*bars, sep="\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
+    parser = make_parser(__doc__)
     parser.add_argument("--memory", type=int, metavar="ROWS", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory:

@@ -19,21 +19,17 @@ RCV1 is where scikit-learn's ``fetch_rcv1`` keeps it; nothing is downloaded here
 from __future__ import annotations
 
 import gzip
-import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from benchmarks.harness import MissingDataError, data_file
+
 Vector = NDArray[np.float64]
 
 _TARGET_WORDS = 50  # distinct ones: few words would make most utilities zero
-
-
-class MissingDataError(Exception):
-    """A file that a workload needs is not there."""
 
 
 class Dataset(NamedTuple):
@@ -47,7 +43,7 @@ class Dataset(NamedTuple):
 
 def california_housing(n_train: int) -> Dataset:
     """Standardised features, house values as utilities."""
-    with gzip.open(find("regression/california_housing.csv.gz"), "rt") as lines:
+    with gzip.open(data_file("regression/california_housing.csv.gz"), "rt") as lines:
         numbers = np.loadtxt(lines, delimiter=",", skiprows=1)
     X, y = numbers[:, :-1], numbers[:, -1]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -56,12 +52,12 @@ def california_housing(n_train: int) -> Dataset:
 
 def news20(n_train: int) -> Dataset:
     """Documents, and their similarity to one of them that is taken out."""
-    return _documents(tf_idf(_word_counts("text/news20_counts.npz")), n_train)
+    return _documents(tf_idf(word_counts("text/news20_counts.npz")), n_train)
 
 
 def reuters(n_train: int) -> Dataset:
     """Documents of Reuters-21578, in the same way."""
-    return _documents(tf_idf(_word_counts("text/reuters21578_counts.npz")), n_train)
+    return _documents(tf_idf(word_counts("text/reuters21578_counts.npz")), n_train)
 
 
 def rcv1(n_train: int) -> Dataset:
@@ -77,8 +73,9 @@ def rcv1(n_train: int) -> Dataset:
     return _documents(X, n_train)
 
 
-def _word_counts(name: str) -> Any:
-    with np.load(find(name)) as parts:
+def word_counts(name: str) -> Any:
+    """Read counts of words, a row per document."""
+    with np.load(data_file(name)) as parts:
         data, indices = parts["data"].astype(np.float64), parts["indices"].astype(np.int32)
         return sp.csr_matrix((data, indices, parts["indptr"]), shape=tuple(parts["shape"]))
 
@@ -130,14 +127,3 @@ def _split(X: Any, y: Vector, n_train: int, rng: np.random.Generator) -> Dataset
     order = rng.permutation(len(y))
     train, test = order[:n_train], order[n_train:]
     return Dataset(X[train], y[train], X[test], y[test])
-
-
-def find(name: str) -> Path:
-    """Return where a file of public data is."""
-    folder = os.environ.get("KERNELRANK_DATA")
-    if not folder:
-        raise MissingDataError(f"needs {name} in the folder that KERNELRANK_DATA names, but that is not set")
-    path = Path(folder) / name
-    if not path.is_file():
-        raise MissingDataError(f"needs {name}, which is not in the folder that KERNELRANK_DATA names")
-    return path

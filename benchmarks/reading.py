@@ -18,7 +18,6 @@ nothing.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -26,10 +25,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.datasets import load_svmlight_file
 
-from benchmarks._timing import best_times, machine, show_progress, table
+from benchmarks._timing import best_times
+from benchmarks.harness import Bar, machine, make_parser, show_progress, table
 from kernelrank.io import load_svmlight
 
 FILE_BYTES = 100_000_000
@@ -141,11 +140,9 @@ def measure(name: str, path: Path, small: Path, runs: int) -> tuple[list[str], f
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
-    quick = parser.parse_args().quick
+    quick = make_parser(__doc__).parse_args().quick
 
-    print(f"{machine()}\nscikit-learn {sklearn.__version__}", end="\n\n")
+    print(machine(), end="\n\n")
     lines, verdicts = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, make in WORKLOADS.items():
@@ -155,8 +152,7 @@ def main() -> None:
             write(small, make(np.random.default_rng(2)), 10_000)
             cells, ratio = measure(name, path, small, 1 if quick else 5)
             lines.append(cells)
-            verdict = "met" if ratio >= BAR else "NOT met"
-            verdicts.append(f"{name}: {ratio:.1f} times as fast as scikit-learn (bar: {BAR:g}): {verdict}")
+            verdicts.append(str(Bar(f"{name}: times as fast as scikit-learn", ratio, BAR, at_least=True)))
             path.unlink()
     show_progress("")
     print(table(HEADING, lines), end="\n\n")

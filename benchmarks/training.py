@@ -20,7 +20,6 @@ nothing.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -30,7 +29,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data
-from benchmarks._timing import Stopwatch, best_times, machine, show_progress, table
+from benchmarks._timing import Stopwatch, best_times
+from benchmarks.harness import Bar, MissingDataError, machine, make_parser, show_progress, table
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import pairwise_error
 from kernelrank.pairs import UtilityPairs
@@ -130,9 +130,7 @@ def as_cells(work: Workload, rows: data.Dataset, line_search: bool, run: Run, u:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
-    quick = parser.parse_args().quick
+    quick = make_parser(__doc__).parse_args().quick
 
     print(machine(), end="\n\n")
     cells, overhead = [], []
@@ -140,7 +138,7 @@ def main() -> None:
         show_progress(work.name)
         try:
             rows = work.load(QUICK_ROWS if quick else work.n_rows)
-        except data.MissingDataError as reason:
+        except MissingDataError as reason:
             print(f"{work.name} is left out: it {reason}.", end="\n\n")
             continue
         runs = train_in_turns(rows, work.alpha, 1 if quick else RUNS)
@@ -150,8 +148,7 @@ def main() -> None:
             overhead += [run.share("Python") for run in runs.values()]
     show_progress("")
     print(table(HEADING, cells), end="\n\n")
-    met = "met" if max(overhead) < 10 else "NOT met"
-    print(f"Python overhead at {'1e3' if quick else '1e5'} rows: {max(overhead):.1f} % (bar: under 10 %): {met}")
+    print(Bar(f"Python overhead at {'1e3' if quick else '1e5'} rows, %", max(overhead), 10))
 
 
 if __name__ == "__main__":

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from benchmarks.harness import Bar
 
 Record = dict[str, Any]
 
 # With fewer rows, what does not grow with them is a visible part of the memory.
 _LARGE = (("text", 512_000), ("bipartite", 100_000))
-
-
-@dataclass
-class Bar:
-    """A number that should be at most `bar`, or at least that; None has not been measured."""
-
-    name: str
-    value: float | None
-    bar: float
-    at_least: bool = False
-
-    @property
-    def verdict(self) -> str:
-        """In words."""
-        if self.value is None:
-            return "not measured"
-        met = self.value >= self.bar if self.at_least else self.value <= self.bar
-        return "met" if met else "NOT met"
 
 
 class Records:

@@ -22,7 +22,6 @@ that say nothing. The text-like rows are kept in the folder ``--out``.
 
 from __future__ import annotations
 
-import argparse
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -38,8 +37,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeCV
 from threadpoolctl import threadpool_limits
 
-from benchmarks._timing import best_times, machine, show_progress, table
-from benchmarks.peers.bars import Bar
+from benchmarks._timing import best_times
+from benchmarks.harness import Bar, machine, make_parser, show_progress, table
 from benchmarks.peers.measure import unit_tasks
 from benchmarks.peers.workloads import WORKLOADS, Rows, load, prepare
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
@@ -242,8 +241,7 @@ def measure(sizes: Sizes, text: Rows) -> tuple[list[Line], list[str]]:
 
 def main() -> None:
     warnings.simplefilter("ignore", PathEndWarning)  # the grids of alpha are fixed by design
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
+    parser = make_parser(__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/peers"), help="folder for cached data")
     options = parser.parse_args()
 

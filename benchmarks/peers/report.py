@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks._timing import table
-from benchmarks.peers.bars import Bar, Record, Records, judge
+from benchmarks.harness import Bar, table
+from benchmarks.peers.bars import Record, Records, judge
 from benchmarks.peers.workloads import WORKLOADS
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -22,8 +22,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import data
-from benchmarks._timing import machine, show_progress
+from benchmarks.harness import MissingDataError, machine, make_parser, show_progress
 from benchmarks.peers import report
 from benchmarks.peers.competitors import COMPETITORS, Loss
 from benchmarks.peers.conversions import check_conversions
@@ -96,13 +95,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         show_progress(f"making {name}")
         try:
             folder = prepare(work, options.out / "data", options.quick)
-        except data.MissingDataError as reason:
+        except MissingDataError as reason:
             results["left_out"].append(f"{work.title} is left out: it {reason}.")
             continue
         sizes = [n for n in (work.quick_sizes if options.quick else work.sizes) if n <= options.most_rows]
         for job in plan(work, sizes, chosen):
             show_progress(f"{name}, {job.n_rows:,} rows, {job.loss}: {job.competitor}")
-            record = measure(job, folder) if options.quick else measure_apart(job, folder, options.limit)
+            record = measure(job, folder, once=True) if options.quick else measure_apart(job, folder, options.limit)
             results["records"].append(record)
             # After each one: a run that is stopped has something to show.
             (options.out / "results.json").write_text(json.dumps(results, indent=1))
@@ -118,8 +117,7 @@ def installed(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.run", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes in one process, to see that everything runs")
+    parser = make_parser(__doc__)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="NAME")
     parser.add_argument("--competitors", nargs="+", choices=COMPETITORS, default=list(COMPETITORS), metavar="NAME")
     parser.add_argument("--most-rows", type=int, default=sys.maxsize, help="leave larger sizes out")

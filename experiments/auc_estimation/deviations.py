@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.svm import SVC
 
-from benchmarks._timing import table
+from benchmarks.harness import table
 from experiments.auc_estimation._shared import (
     ALPHA,
     Setting,
