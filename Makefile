@@ -48,11 +48,12 @@ bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.ndcg
 	$(PEERS)/bin/python -m benchmarks.peers.least_squares
 
-## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA.
+## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA;
+## with ARGS=--quick they take small generated data and some seconds, and write nothing.
 experiment-%: $(VENV)/built
-	$(BIN)/python -m experiments.$*.run
+	$(BIN)/python -m experiments.$*.run $(ARGS)
 
-## All of them, one after the other: some hours.
+## All of them, one after the other: some hours; with ARGS=--quick some minutes.
 experiments: $(EXPERIMENTS)
 
 ## The tests of the compiled core under the address and undefined-behaviour sanitizers.

@@ -32,11 +32,14 @@ class Task:
     corpora : dict of PPICorpus
     n_splits : int
         How often documents are dealt to ten folds.
+    lambdas : ndarray
+        The grid.
     """
 
     run: Run
     corpora: dict[str, PPICorpus]
     n_splits: int
+    lambdas: NDArray[np.float64]
     _kernel: tuple[str, NDArray[np.float64]] = field(default=("", np.empty((0, 0))), repr=False)
 
     def kernel_matrix(self, name: str, configuration: Configuration) -> NDArray[np.float64]:
@@ -55,15 +58,15 @@ class Task:
         file = self.run.build / f"{name}-{configuration.name}-{n_splits}.npz"
         if file.exists():
             with np.load(file) as kept:
-                if np.array_equal(kept["lambdas"], LAMBDAS):
+                if np.array_equal(kept["lambdas"], self.lambdas):
                     return Measures(*(kept[name] for name in Measures._fields)), float(kept["seconds"])
         show_progress(f"{name}: {configuration.name}")
         began = time.process_time()
         K = self.kernel_matrix(name, configuration)
         splits = [draw_folds(corpus.document, seed) for seed in range(n_splits)]
-        found = measure(K, corpus.y, corpus.document, splits, lambdas=LAMBDAS, mean=not configuration.published)
+        found = measure(K, corpus.y, corpus.document, splits, lambdas=self.lambdas, mean=not configuration.published)
         seconds = time.process_time() - began
-        np.savez(file, **found._asdict(), lambdas=LAMBDAS, seconds=seconds)
+        np.savez(file, **found._asdict(), lambdas=self.lambdas, seconds=seconds)
         return found, seconds
 
 
@@ -71,8 +74,8 @@ class Task:
 def make_task(run: Run) -> Task:
     """Read the corpora, or generate small ones for a quick run."""
     if run.quick:
-        return Task(run, make_corpora(), QUICK_SPLITS)
-    return Task(run, load_corpora(), N_SPLITS)
+        return Task(run, make_corpora(), QUICK_SPLITS, LAMBDAS[::3])
+    return Task(run, load_corpora(), N_SPLITS, LAMBDAS)
 
 
 def percent(value: float) -> str:

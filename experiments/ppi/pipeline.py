@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness import number, show_progress, table
 from experiments.ppi._corpora import MAX
-from experiments.ppi._measure import LAMBDAS, N_FOLDS, draw_folds, judge_fold
+from experiments.ppi._measure import N_FOLDS, draw_folds, judge_fold
 from experiments.ppi._pipeline import N_BASIS, make_classifier
 from experiments.ppi._shared import make_task, percent
 from experiments.study import READING, Run, Tables
@@ -37,7 +37,7 @@ def measure(run: Run) -> list[list[str]]:
             theirs = [chosen.auc[0, fold], chosen.f[0, fold], chosen.inner_f[0, fold]]
             cells = [f"{percent(a)} ({percent(b)})" for a, b in zip(ours, theirs, strict=True)]
             lam = model[-1].estimator_.alpha_ * len(train)
-            both = f"{np.log2(lam):.0f} ({np.log2(LAMBDAS[exact.inner_f[:, 0, fold].argmax()]):.0f})"
+            both = f"{np.log2(lam):.0f} ({np.log2(task.lambdas[exact.inner_f[:, 0, fold].argmax()]):.0f})"
             rows.append([f"{name} {fold + 1}", f"{len(train):,}", *cells, both, f"{seconds:.1f}"])
     return rows
 

@@ -24,7 +24,7 @@ def measure(run: Run) -> dict[str, Measures]:
     rows = np.arange(len(corpus))
     n_splits = min(N_SPLITS, task.n_splits)
     splits = [np.random.default_rng(seed).permutation(len(corpus)) % N_FOLDS for seed in range(n_splits)]
-    of_pairs = by_f(measure_folds(task.kernel_matrix("AIMed", MAX), corpus.y, rows, splits))
+    of_pairs = by_f(measure_folds(task.kernel_matrix("AIMed", MAX), corpus.y, rows, splits, lambdas=task.lambdas))
     return {"documents": by_f(task.measures("AIMed", MAX)[0]), "pairs": of_pairs}
 
 

@@ -124,24 +124,25 @@ def run_set(of: DataSet, seed: int, quick: bool) -> dict[str, float]:
     numeric, nominal, y = load(of, quick)
     order = np.random.default_rng(seed).permutation(len(y))
     n_train = QUICK_ROWS // 2 if quick else of.n_train
+    gammas, costs = (GAMMAS[::3], COSTS[::2]) if quick else (GAMMAS, COSTS)
     train, test = order[:n_train], order[n_train:]
     scale = numeric[train].std(axis=0)
     numeric = (numeric - numeric[train].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
     X = np.hstack((numeric, nominal))
     # With all rows as basis the features have the kernel's inner products: what is learnt from some of the rows is
     # what a map of those rows alone would give. So the folds share one map.
-    maps = [NystromMap(Gaussian(gamma), n_basis=len(train)).fit(X[train]) for gamma in GAMMAS]
+    maps = [NystromMap(Gaussian(gamma), n_basis=len(train)).fit(X[train]) for gamma in gammas]
     features = [each.transform(X[train]) for each in maps]
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(train))
     errors = {}
     for method in METHODS:
-        found = np.zeros((len(GAMMAS), len(COSTS)))
+        found = np.zeros((len(gammas), len(costs)))
         for g, F in enumerate(features):
             for part, rest in folds:
-                ws = solutions(method, F[part], y[train][part], seed, COSTS)
+                ws = solutions(method, F[part], y[train][part], seed, costs)
                 found[g] += [swapped(y[train][rest], F[rest] @ w) / FOLDS for w in ws]
         g, c = np.unravel_index(found.argmin(), found.shape)
-        *_, w = solutions(method, features[g], y[train], seed, COSTS[: c + 1])
+        *_, w = solutions(method, features[g], y[train], seed, costs[: c + 1])
         errors[method] = swapped(y[test], maps[g].transform(X[test]) @ w)
     return errors
 
