@@ -72,7 +72,7 @@ def _processor() -> str:
 
 @dataclass
 class Bar:
-    """A number that should be at most `bar`, or at least that; None was not measured."""
+    """A number that should be at most `bar`, or at least `bar`; None if it was not measured."""
 
     name: str
     value: float | None
@@ -110,7 +110,7 @@ def number(cell: str) -> float:
 
 
 class Table(list[dict[str, str]]):
-    """Rows of a Markdown table, each a dict by column; a column name that comes again gets its count, ``ours (2)``."""
+    """Rows of a Markdown table, each a dict by column; a repeated column name gets a number, ``ours (2)``."""
 
     def row(self, name: str) -> dict[str, str]:
         """Return the row whose first cell is `name`."""

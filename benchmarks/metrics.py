@@ -11,8 +11,8 @@ classes 0 and 1.
 All of a column's metrics take turns, and the best of at least five turns counts. One thread. The interval of
 queries draws ``n_resamples`` times as many values as there are queries, so it has no bar.
 
-Run ``python -m benchmarks.metrics`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.metrics`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_BAR = {("auc_interval", name) for name in ("queries", "queries, ties", "queri
 
 @dataclass
 class Workload:
-    """Scores to evaluate, and which metrics can be asked to."""
+    """Scores to evaluate, and the metrics that are defined for them."""
 
     name: str
     scores: NDArray[np.float64]
@@ -64,7 +64,7 @@ def workloads(m: int, query: int) -> list[Workload]:
 
 
 def prepare(work: Workload, grades: NDArray[np.int64], yardstick: NDArray[np.float64]) -> dict[str, Callable[[], Any]]:
-    """Return what to time by its name."""
+    """Return the tasks to time by their names."""
     tasks: dict[str, Callable[[], Any]] = {"argsort": lambda: np.argsort(yardstick)}
     for name in work.names:
         y = np.minimum(grades, 1) if name.startswith("auc") else grades

@@ -9,8 +9,8 @@ Columns of the table:
 - ``x products`` and ``x seconds``: path divided by fit. The bar is 3.
 - ``worst gap``: the largest certified gap on the path.
 
-Run ``python -m benchmarks.path`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.path`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WORKLOADS: dict[str, tuple[Callable[[int], data.Dataset], int]] = {
 
 
 def makers(rows: data.Dataset) -> dict[str, Callable[[], Any]]:
-    """How to make the solver of each loss."""
+    """Return a function that makes the solver, for each loss."""
     products, pairs = make_products(rows.X), UtilityPairs(rows.y)
     return {
         "hinge": lambda: Bundle(LinearOracle(products, PairwiseHinge(pairs))),

@@ -2,7 +2,7 @@
 
 Two plain files are made in a temporary folder: "LETOR-like", 46 features of six decimals in every
 row, with query ids and comments, which scikit-learn skips; and "text-like", some 50 of 50,000
-features a row, written in full precision.
+features per row, written in full precision.
 
 Columns of the table:
 
@@ -12,8 +12,8 @@ Columns of the table:
   returned, and ``its peak MB`` of scikit-learn, each in a process of its own. Comments are left out for this. Needs
   /proc.
 
-Run ``python -m benchmarks.reading`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.reading`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def without_comments(path: Path) -> Path:
 
 
 def peak_memory(reader: str, path: Path, small: Path) -> list[str]:
-    """Megabytes, and how many times the arrays."""
+    """Return the peak in megabytes, and divided by the size of the arrays."""
     if not Path("/proc/self/clear_refs").exists():
         return ["", ""]
     command = [sys.executable, "-c", MEMORY, reader, path, small]
@@ -118,9 +118,9 @@ def measure(name: str, path: Path, small: Path, runs: int) -> tuple[list[str], f
     rows = load_svmlight(path)
     theirs = load_svmlight_file(path, query_id=True)
     if (theirs[0] != rows.X).nnz or not np.array_equal(rows.y, theirs[1]) or not np.array_equal(rows.qid, theirs[2]):
-        raise SystemExit(f"{name}: scikit-learn reads something else")
+        raise SystemExit(f"{name}: scikit-learn reads other values")
     n_rows = len(rows.y)
-    del rows, theirs  # what is held slows down who comes next
+    del rows, theirs  # memory that is held slows down what follows
     tasks = {
         "1": lambda: load_svmlight(path),
         "2": lambda: load_svmlight(path, n_jobs=2),

@@ -14,8 +14,8 @@ Columns of the table:
 Best of three runs, everything in one thread. Two data sets are made here; two are read from the
 folder that KERNELRANK_DATA names, and left out if they are not there (see ``data.py``).
 
-Run ``python -m benchmarks.training`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.training`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ HEADING = (
 
 
 class Workload(NamedTuple):
-    """How to get the data, how many rows to train on, and the regularisation."""
+    """A function that loads the data, the number of training rows, and alpha."""
 
     name: str
     load: Callable[[int], data.Dataset]
@@ -66,7 +66,7 @@ QUICK_ROWS = 1_000
 
 @dataclass
 class Run:
-    """One training run: the result, and where its seconds went."""
+    """Result and times of one training run."""
 
     result: Result
     prepare: float
@@ -75,11 +75,11 @@ class Run:
 
     @property
     def total(self) -> float:
-        """Seconds in all."""
+        """Return the seconds of the whole run."""
         return self.prepare + self.solve
 
     def share(self, part: str) -> float:
-        """Per cent of the solver's time."""
+        """Return the percentage of the solver's time."""
         spent = self.parts[part] if part in PARTS else self.solve - sum(self.parts[name] for name in PARTS)
         return 100 * spent / self.solve
 
@@ -104,7 +104,7 @@ def train(
 
 
 def train_in_turns(rows: data.Dataset, alpha: float, n_runs: int) -> dict[bool, Run]:
-    """Fastest run with and without line search."""
+    """Return the fastest run with and without line search."""
     turns = [{line_search: train(rows, alpha, line_search) for line_search in (True, False)} for _ in range(n_runs)]
     return {key: min((turn[key] for turn in turns), key=lambda run: run.total) for key in (True, False)}
 

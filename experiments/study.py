@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Run:
-    """What a part is asked to do.
+    """Options and folders of a run.
 
     Attributes
     ----------

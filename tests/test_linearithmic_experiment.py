@@ -88,7 +88,7 @@ def test_documents(quick, tables):
     text = quick["documents"]
     for name in ("20 newsgroups", "Reuters-21578", "RCV1"):
         assert f"{name} is left out: it needs" in text
-    lines = tables(text)["Made here"]
+    lines = tables(text)["Generated"]
     assert len(lines) == 15
     assert all(float(line["certified gap"]) <= 1e-3 for line in lines)
 

@@ -1,4 +1,4 @@
-"""The concordance index of survival packages, and ours: the same number, from the same pairs.
+"""The concordance index of survival packages and of kernelrank: the same number from the same pairs.
 
 If every event is observed, a survival time is a utility like any other. Then, for times T and scores S,
 
@@ -8,7 +8,7 @@ If every event is observed, a survival time is a utility like any other. Then, f
 - pairs of equal times are not compared, and equal scores count half, in all three. But scikit-survival also takes
   scores that differ by 1e-8 or less for equal, unless its ``tied_tol`` is 0.
 
-The script asserts these relations, and prints what it found and how long each took. Peers that are not installed are
+The script asserts these relations, and prints the values and times. Peers that are not installed are
 left out.
 
 Run ``python -m benchmarks.peers.concordance`` in the folder of the repository; ``--quick`` takes fewer rows.

@@ -39,7 +39,7 @@ def write(results: dict[str, Any], folder: Path, docs: bool = False) -> str:
 
 
 def insert(page: str, text: str) -> str:
-    """Replace what is between the two marks."""
+    """Replace the text between the two marks."""
     before, _, rest = page.partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:

@@ -1,12 +1,12 @@
-"""Run kernelrank and its peers on the same data, one after the other, and write down what a referee finds.
+"""Run kernelrank and its peers on the same data, one after the other, and report what a referee measures.
 
 Every fit has a process and one thread of its own; see ``measure.py`` for what is measured. Tables,
 and plots where matplotlib is installed, go to the folder ``--out``; ``report.py`` can put them into the
 documentation. Peers that are not installed, and data that is not there, are left out, and the
 report says so.
 
-Run ``python -m benchmarks.peers.run`` in the folder of the repository; ``--quick`` runs every line at
-sizes that say nothing, ``--most-rows 16000`` gets a first impression.
+Run ``python -m benchmarks.peers.run`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs; ``--most-rows 16000`` gives a first impression.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from benchmarks.peers.workloads import WORKLOADS, Workload, prepare
 
 @dataclass(frozen=True)
 class Entry:
-    """Who takes part in a workload, with which loss, and up to how many rows."""
+    """A competitor in a workload, with its loss and the most rows it takes part with."""
 
     competitor: str
     loss: Loss
@@ -73,7 +73,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
 
 
 def plan(work: Workload, sizes: Sequence[int], chosen: Sequence[str]) -> Iterator[Job]:
-    """All that is to be measured on a workload."""
+    """Yield all jobs of a workload."""
     for n_rows in sizes:
         for entry in ENTRIES[work.name]:
             if entry.competitor in chosen and n_rows <= entry.most_rows:
@@ -103,14 +103,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             show_progress(f"{name}, {job.n_rows:,} rows, {job.loss}: {job.competitor}")
             record = measure(job, folder, once=True) if options.quick else measure_apart(job, folder, options.limit)
             results["records"].append(record)
-            # After each one: a run that is stopped has something to show.
+            # After each one, so that an interrupted run has results.
             (options.out / "results.json").write_text(json.dumps(results, indent=1))
     show_progress("")
     return results
 
 
 def installed(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Those that are, kernelrank always among them, and those that are not."""
+    """Return the competitors that are installed, always with kernelrank, and those that are not."""
     asked = [name for name in COMPETITORS if name in {"kernelrank", *names}]
     missing = [name for name in asked if COMPETITORS[name].version() is None]
     return [name for name in asked if name not in missing], missing

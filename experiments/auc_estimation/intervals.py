@@ -72,7 +72,7 @@ def run(scale: float, jobs: int, mean_aucs: dict[Setting, float]) -> dict[Settin
 
 
 def errors() -> dict[str, str]:
-    """Say how sure the coverages are, by rows."""
+    """Return the standard errors of the coverages, by rows."""
 
     def each(coverage: float, counts: dict[int, int]) -> str:
         parts = [

@@ -58,12 +58,12 @@ class Choice(NamedTuple):
 
     @property
     def kernel(self) -> Gaussian | str:
-        """As an estimator takes it."""
+        """Return the parameter of an estimator."""
         return "linear" if self.gamma is None else Gaussian(self.gamma)
 
 
 class Measurement(NamedTuple):
-    """Seconds, and bytes; no concordance if there was no row left to measure it on."""
+    """Seconds and bytes of a fit; the concordance is None without test rows."""
 
     n_rows: int
     mapping: float

@@ -27,7 +27,7 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True)
 class Study:
-    """Rows of the workloads, at the sizes of a run; rows that take a while to make are kept in its build folder."""
+    """Rows of the workloads, at the sizes of a run; generated rows are kept in its build folder."""
 
     run: Run
 

@@ -1,4 +1,4 @@
-"""Where the time of an iteration goes, how far that is from the least possible, and what float32 changes.
+"""Time of an iteration by its parts, its ratio to the least possible time, and the effect of float32.
 
 - One thread, seconds of processor time, the best of several runs.
 - *products*, *counting*, *QP* are timed inside the solver, *other* is the rest of it. *sort* is part of counting: the

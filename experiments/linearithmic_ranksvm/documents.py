@@ -1,4 +1,4 @@
-"""Real text with the paper's construction: rank documents by their similarity to one that is taken out.
+"""Real text with the paper's construction: rank documents by their similarity to one that is removed.
 
 20 newsgroups and Reuters-21578 are read from the folder that KERNELRANK_DATA names. RCV1, the paper's data, is taken
 where scikit-learn's ``fetch_rcv1`` keeps it: run that once, and it takes part; nothing is downloaded here.
@@ -60,7 +60,7 @@ def measure(run: Run) -> Found:
     study = Study(run)
     records: list[Found] = []
     left_out: list[str] = []
-    made = (Collection("Made here", data.text_like, QUICK),) if study.quick else ()
+    made = (Collection("Generated", data.text_like, QUICK),) if study.quick else ()
     for title, load, sizes in (*made, *COLLECTIONS):
         try:
             rows = load(sizes[-1])
@@ -125,7 +125,7 @@ def report(found: Found, run: Run) -> list[str]:
 
 def documents_table(records: list[Found]) -> str:
     heading = [
-        *("who", "rows", "distinct utilities", "non-zeros a row", "seconds", "u", "iterations", "passes"),
+        *("who", "rows", "distinct utilities", "non-zeros per row", "seconds", "u", "iterations", "passes"),
         *("certified gap", "objective", "test error"),
     ]
     cells = [

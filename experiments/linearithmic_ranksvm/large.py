@@ -100,7 +100,7 @@ def report(found: Found, run: Run) -> list[str]:
         return "" if value is None else f"{value / 1e9:.3g}"
 
     heading = [
-        *("rows, loss", "pairs", "X GB", "GB to make it", "GB beyond it", "bytes a row", "fit s", "processor s"),
+        *("rows, loss", "pairs", "X GB", "GB to make it", "GB beyond it", "bytes per row", "fit s", "processor s"),
         *("iterations", "products", "passes", "certified gap", "objective", "test error"),
     ]
     cells = [
@@ -136,7 +136,7 @@ def readings(tables: Tables) -> Iterator[str]:
     share = float(large["GB beyond it"]) / float(large["X GB"])
     yield f"""
         The {large["pairs"]} pairs of {m:,.0f} rows are ordered to a certified gap of {large["certified gap"]} in
-        {large["passes"]} passes and {large["fit s"]} seconds, with {large["bytes a row"]} bytes per row beyond X,
+        {large["passes"]} passes and {large["fit s"]} seconds, with {large["bytes per row"]} bytes per row beyond X,
         {share:.0%} of the size of X. {m / n:.0f} times the rows take {large["iterations"]} iterations instead of
         {small["iterations"]}, and {times:.0f} times the processor time. m log m would be
         {m * np.log(m) / (n * np.log(n)):.0f} times; the rest is likely to be memory, since scores, positions and counts

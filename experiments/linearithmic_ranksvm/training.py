@@ -1,4 +1,4 @@
-"""Figures 2, 3 and 4: seconds to a certified gap, peak memory, and test error, of ours and of others.
+"""Figures 2, 3 and 4: seconds to a certified gap, peak memory, and test error, of kernelrank and of others.
 
 Each fit has a new process, see ``benchmarks/peers/measure.py``. Seconds are processor time of one thread. A
 referee computes objective, gap and test error of all in the same way.
@@ -162,7 +162,7 @@ def slopes(lines: dict[str, list[Any]]) -> list[list[str]]:
 
 
 def work_table(records: list[Found]) -> str:
-    heading = ["who", "seconds", "u", "iterations", "passes", "objective", "certified gap", "MB / X", "bytes a row"]
+    heading = ["who", "seconds", "u", "iterations", "passes", "objective", "certified gap", "MB / X", "bytes per row"]
     cells = [
         [
             *(r["who"], show(r["seconds"]), f"{r['seconds'] / r['u']:,.1f}"),

@@ -58,7 +58,7 @@ class Data(NamedTuple):
 
     @property
     def n_groups(self) -> int:
-        """Number of groups."""
+        """Return the number of groups."""
         return int(self.groups[-1]) + 1
 
 

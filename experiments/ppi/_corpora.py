@@ -1,4 +1,4 @@
-"""The corpora, and the ways to turn their pairs into features."""
+"""The corpora, and configurations of the features of their pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SMALLEST = 1e-5  # smaller values are dropped by the published software
 
 @dataclass(frozen=True)
 class Configuration:
-    """How graphs become features of length one.
+    """Configuration of the features of graphs, which have length one.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ AGAINST, OTHERS = "Against the paper", "Other configurations"
 
 
 class Row(NamedTuple):
-    """A line of table 1, in percent."""
+    """Row of table 1, in percent."""
 
     precision: float
     recall: float
