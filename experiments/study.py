@@ -1,6 +1,6 @@
 """The shape of a study: parts that measure and report, a quick run, and readings computed from the tables.
 
-A part is a module with two or three functions:
+A part is a module with three functions:
 
 ``measure(run)``
     Computes the results. In a quick run (``run.quick``) it takes small data that need no file.
@@ -68,16 +68,16 @@ class Run:
 
 
 class Part(Protocol):
-    """A module that measures and reports; `readings` is optional."""
+    """A module that measures, reports and interprets."""
 
-    __doc__: str | None
     measure: Callable[[Run], Any]
     report: Callable[[Any, Run], list[str]]
+    readings: Callable[[Tables], Iterable[str]]
 
 
-def main(name: str, doc: str | None, parts: Mapping[str, Any], jobs: int = 2) -> None:
-    """Run the parts of the study in the folder `name` that the command line asks for; `jobs` is the default."""
-    options = parse(doc, parts, jobs)
+def main(name: str, doc: str | None, parts: Mapping[str, Any]) -> None:
+    """Run the parts of the study in the folder `name` that the command line asks for."""
+    options = parse(doc, parts)
     warnings.simplefilter("ignore", PathEndWarning)  # the grids of alpha are fixed by design
     for part in options.parts or parts:
         path = results_file(name, parts, part)
@@ -85,17 +85,17 @@ def main(name: str, doc: str | None, parts: Mapping[str, Any], jobs: int = 2) ->
             path.write_text(with_readings(path.read_text(), parts[part]))
             continue
         with folders(name, path, options) as run, threadpool_limits(limits=1):
-            command = f"python -m experiments.{name}.run{f' {part}' if len(parts) > 1 else ''}"
+            command = f"python -m experiments.{name}.run{f' {part}' if len(parts) > 1 else ''}{' --quick' * run.quick}"
             text = write(parts[part], run, command)
             print(text, flush=True)
             if not run.quick:
                 path.write_text(text)
 
 
-def parse(doc: str | None, parts: Mapping[str, Any], jobs: int) -> argparse.Namespace:
+def parse(doc: str | None, parts: Mapping[str, Any]) -> argparse.Namespace:
     parser = make_parser(doc)
     parser.add_argument("--readings", action="store_true", help="compute the readings of the reports again, no more")
-    parser.add_argument("--jobs", type=int, default=jobs, help="processes or threads (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes or threads (default: %(default)s)")
     if len(parts) > 1:
         parser.add_argument("parts", nargs="*", metavar="part", help=f"{', '.join(parts)}; all by default")
     else:
@@ -141,16 +141,14 @@ def write(part: Part, run: Run, command: str) -> str:
     return text if run.quick else with_readings(text, part)
 
 
-def with_readings(text: str, part: Any) -> str:
+def with_readings(text: str, part: Part) -> str:
     """Return a report with its readings computed from its tables."""
-    if not hasattr(part, "readings"):
-        return text
     try:
         readings = list(part.readings(read_tables(text)))
     except KeyError as missing:  # data that were left out
         readings = [f"Left out: it needs a table that is not here, {missing}."] * len(_READING.findall(text))
     if len(readings) != len(_READING.findall(text)):
-        raise ValueError(f"{part.__name__}: {len(readings)} readings, but {len(_READING.findall(text))} places.")
+        raise ValueError(f"There are {len(readings)} readings, but {len(_READING.findall(text))} places for them.")
     rest = iter(readings)
     return _READING.sub(lambda _: wrap(f"{READING} {next(rest).strip()}"), text.rstrip()) + "\n"
 

@@ -34,7 +34,7 @@ def test_quick_run(root, run, load, study):
     found = load("benchmarks.harness").read_tables(output)
     for title in STUDIES[study]:
         assert any(name.startswith(title) for name in found), (title, list(found))
-    assert output.count("**Quick run**") == output.count("- Written by `python -m experiments.")
+    assert output.count("**Quick run**") == output.count(" --quick`, ") == len(parts(load, study))
     assert "**Reading.**" not in output
     assert "nan" not in output.replace("nanmean", "")
 
@@ -49,6 +49,7 @@ def test_readings_say_what_the_tables_say(load, study):
     for name, part in parts(load, study).items():
         text = shape.results_file(study, parts(load, study), name).read_text()
         assert shape.READING in text
+        assert "Left out: it needs a table" not in text
         assert shape.with_readings(text, part) == text, f"run python -m experiments.{study}.run --readings"
 
 

@@ -74,6 +74,9 @@ def describe(rows: Rows) -> str:
 
 
 def readings(tables: Tables) -> Iterator[str]:
+    if TITLE not in tables:
+        yield "The data are not available."
+        return
     [found] = tables[TITLE]
     linear = [row["optimism"] for row in found if row["model"].endswith("linear")]
     kernels = [row["optimism"] for row in found if "gaussian" in row["model"]]
