@@ -76,8 +76,8 @@ def test_the_readme_of_letor_describes_the_data(root, load):
     folder = root / "experiments" / "letor"
     [[data]] = [load("benchmarks.harness").read_tables((folder / "results.md").read_text())["RankSVM on OHSUMED"]]
     row, readme = data[0], (folder / "README.md").read_text()
-    assert f"{row['queries']} queries, {row['documents']} judged documents" in readme
-    assert f"of which {row['features that vary inside a query']} vary inside a query" in readme
+    assert f"{row['queries']} queries and {row['documents']} judged documents" in readme
+    assert f"of which {row['features that vary inside a query']} vary within a query" in readme
 
 
 def test_a_reading_without_its_table(load):

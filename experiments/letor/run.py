@@ -164,8 +164,8 @@ def readings(tables: Tables) -> Iterator[str]:
         a difference in the third digit says nothing about the method. With three grades, the hinge has NDCG@10
         {ndcg_hinge:.4f} and MAP {map_hinge:.4f}, the squared hinge {ndcg_squared:.4f} and {map_squared:.4f}.
 
-        The measures are LETOR's: those of its "Regression" baseline, least squares, which has no parameter to choose,
-        differ by {apart:.4f} at most. For this baseline, tied documents are in the order of the file, as in LETOR's
+        Least squares, which has no parameter to choose, differs by {apart:.4f} at most from the figures entered here
+        for LETOR's "Regression" baseline. For this baseline, tied documents are in the order of the file, as in LETOR's
         script; {twins:,.0f} of the {documents:,.0f} documents have the same features as another one of their query.
         With the mean over all orders of tied documents, as in the other tables, NDCG@10 is
         {baseline.value("here, mean over ties", "NDCG@10"):.4f} instead of {baseline.value("here", "NDCG@10"):.4f}."""

@@ -197,9 +197,9 @@ def readings(tables: Tables) -> Iterator[str]:
         a sort: it has two counting passes, because of the line search, and each of them sorts. The QP takes
         {text["QP %"]} % of the time on text and {covtype["QP %"]} % on covtype. On California housing the ratio is
         {housing["ratio"]}: with 8 features the products take {housing["products %"]} % of the time and u is nearly all
-        sort, while a counting pass takes {(passes + sorts) / passes:.1f} sorts (NumPy's sort is vectorised on some processors; a pass goes
-        through a tree for each row once the scores are sorted). At {housing["ms / iteration"]} milliseconds per
-        iteration, {overhead:.0f} % is Python and the QP. Without line search, with one pass per iteration, the ratio is
+        sort, while a counting pass takes {(passes + sorts) / passes:.1f} sorts (NumPy's sort is vectorised on
+        some processors; a pass goes through a tree for each row once the scores are sorted). At
+        {housing["ms / iteration"]} milliseconds per iteration, {overhead:.0f} % is Python and the QP. Without line search, with one pass per iteration, the ratio is
         {plain["ratio"]}; there are {plain["iterations"]} iterations instead of {housing["iterations"]}, for
         {plain["solve s"]} instead of {housing["solve s"]} seconds in all.
 
