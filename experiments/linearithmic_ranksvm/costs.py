@@ -188,7 +188,7 @@ def readings(tables: Tables) -> Iterator[str]:
     housing, plain, text, covtype = (
         costs.row(name) for name in (TITLES["housing"], f"{TITLES['housing']}, no line search", TITLES["text"], COVTYPE)
     )
-    passes, sorts = (float(housing[name]) for name in ("sort %", "other counting %"))
+    sort, tree = (float(housing[name]) for name in ("sort %", "other counting %"))
     overhead = float(housing["QP %"]) + float(housing["other %"])
     double, single = precision
     memory = float(single["X MB"]) / float(double["X MB"])
@@ -197,11 +197,11 @@ def readings(tables: Tables) -> Iterator[str]:
         a sort: it has two counting passes, because of the line search, and each of them sorts. The QP takes
         {text["QP %"]} % of the time on text and {covtype["QP %"]} % on covtype. On California housing the ratio is
         {housing["ratio"]}: with 8 features the products take {housing["products %"]} % of the time and u is nearly all
-        sort, while a counting pass takes {(passes + sorts) / passes:.1f} sorts (NumPy's sort is vectorised on
-        some processors; a pass goes through a tree for each row once the scores are sorted). At
-        {housing["ms / iteration"]} milliseconds per iteration, {overhead:.0f} % is Python and the QP. Without line search, with one pass per iteration, the ratio is
-        {plain["ratio"]}; there are {plain["iterations"]} iterations instead of {housing["iterations"]}, for
-        {plain["solve s"]} instead of {housing["solve s"]} seconds in all.
+        sort, while a counting pass takes {(sort + tree) / sort:.1f} sorts (NumPy's sort is vectorised on some
+        processors; a pass goes through a tree for each row once the scores are sorted). At
+        {housing["ms / iteration"]} milliseconds per iteration, {overhead:.0f} % is Python and the QP. Without line
+        search, with one pass per iteration, the ratio is {plain["ratio"]}; there are {plain["iterations"]} iterations
+        instead of {housing["iterations"]}, for {plain["solve s"]} instead of {housing["solve s"]} seconds in all.
 
         *from memory* is the time of the products if X came from memory at full speed. An iteration takes
         {span(costs.column("ratio to it"), ".1f")} times that and a sort.
