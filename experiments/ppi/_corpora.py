@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from benchmarks.harness import data_file
-from kernelrank.relations import PPICorpus, load_ppi
 from kernelrank.kernels import AllPaths, Graph
+from kernelrank.relations import PPICorpus, load_ppi
 
 FILES = {
     "AIMed": "AImed-learning-format.xml.xz",

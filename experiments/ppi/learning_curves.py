@@ -15,8 +15,8 @@ from experiments.ppi._measure import LAMBDAS, N_FOLDS, draw_folds
 from experiments.ppi._nested import HeldOut
 from experiments.ppi._shared import make_task
 from experiments.study import READING, Run, Tables
-from kernelrank.relations import PPICorpus
 from kernelrank.metrics import auc, best_f_score
+from kernelrank.relations import PPICorpus
 
 N_SPLITS = 3  # at most
 SIZES = (50, 100, 200, 400, 800, 1600, 3200)  # pairs to train on, as nearly as whole documents allow
