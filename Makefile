@@ -40,26 +40,27 @@ format: $(VENV)/lint-tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-## Counting against np.argsort; with KERNELRANK_DATA also training on the papers' data.
+## Counting against np.argsort; with KERNELRANK_DATA also training on the papers' data. ARGS=--quick for small sizes.
 bench: $(VENV)/built
-	$(BIN)/python -m benchmarks.counting
-	$(BIN)/python -m benchmarks.training
-	$(BIN)/python -m benchmarks.path
-	$(BIN)/python -m benchmarks.metrics
-	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.counting $(ARGS)
+	$(BIN)/python -m benchmarks.training $(ARGS)
+	$(BIN)/python -m benchmarks.path $(ARGS)
+	$(BIN)/python -m benchmarks.metrics $(ARGS)
+	$(BIN)/python -m benchmarks.reading $(ARGS)
 
 ## kernelrank and its peers side by side, in an environment of its own; dlib takes 20 minutes to build, once.
 bench-peers: $(PEERS)/built
-	$(PEERS)/bin/python -m benchmarks.peers.run
-	$(PEERS)/bin/python -m benchmarks.peers.concordance
-	$(PEERS)/bin/python -m benchmarks.peers.ndcg
-	$(PEERS)/bin/python -m benchmarks.peers.least_squares
+	$(PEERS)/bin/python -m benchmarks.peers.run $(ARGS)
+	$(PEERS)/bin/python -m benchmarks.peers.concordance $(ARGS)
+	$(PEERS)/bin/python -m benchmarks.peers.ndcg $(ARGS)
+	$(PEERS)/bin/python -m benchmarks.peers.least_squares $(ARGS)
 
-## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA.
+## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA;
+## with ARGS=--quick they take small generated data and some seconds, and write nothing.
 experiment-%: $(VENV)/built
-	$(BIN)/python -m experiments.$*.run
+	$(BIN)/python -m experiments.$*.run $(ARGS)
 
-## All of them, one after the other: some hours.
+## All of them, one after the other: some hours; with ARGS=--quick some minutes.
 experiments: $(EXPERIMENTS)
 
 ## The tests of the compiled core under the address and undefined-behaviour sanitizers.

@@ -11,12 +11,12 @@ yardstick: the table shows seconds of a pass divided by seconds of that sort.
 - ``of random`` is the time of ``risk`` divided by that of the first row of the table, measured
   side by side; in the first row itself it shows the noise.
 
-All of a row's tasks take turns, and the best of at least five turns counts. One thread unless
+The tasks of a row take turns, and the best of at least five turns counts. One thread unless
 the row says otherwise. Memory is the growth of a new process's peak over its two inputs and the
 output, so it includes what a prepared object keeps.
 
-Run ``python -m benchmarks.counting`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.counting`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._timing import best_times, machine, show_progress, table
+from benchmarks._timing import best_times
+from benchmarks.harness import Bar, machine, make_parser, show_progress, table
 from kernelrank.pairs import UtilityPairs
 
 METHODS = ("auto", "tree", "levels", "rbtree", "pairs")
@@ -66,7 +67,7 @@ class Workload:
     n_jobs: int = 1
 
     def methods(self) -> list[str]:
-        """Which methods are worth waiting for."""
+        """Return the methods that do not take too long."""
         m = len(self.y)
         left_out = {name for name, most in _MOST_ROWS.items() if m > most or self.n_jobs > 1}
         if self.n_levels > _MOST_LEVELS:
@@ -103,7 +104,7 @@ def workloads(sizes: Sizes) -> Iterator[Workload]:
 
 
 def prepare(work: Workload) -> dict[str, Callable[[], object]]:
-    """Rank the utilities, and return what to time by the name of its column."""
+    """Rank the utilities, and return the tasks to time by the name of their column."""
     pairs = UtilityPairs(work.y, qid=work.qid, n_jobs=work.n_jobs)
     violated, scale = pairs.violated(), np.ones(pairs.n_queries)
     tasks: dict[str, Callable[[], object]] = {
@@ -129,7 +130,7 @@ def peak_bytes() -> int:
 
 
 def measure_memory(m: int) -> None:
-    """Print bytes a row of ranking and one pass, its result included; the arrays are made without temporaries."""
+    """Print the bytes per row of ranking and one pass, its result included."""
     warm_up = UtilityPairs([1.0, 2.0])
     warm_up.violated().count(np.zeros(2), np.ones(1))
     rng = np.random.default_rng(0)
@@ -142,7 +143,7 @@ def measure_memory(m: int) -> None:
     print((peak_bytes() - before) / m)
 
 
-def bytes_a_row(m: int) -> float | None:
+def bytes_per_row(m: int) -> float | None:
     if not Path("/proc/self/status").exists():
         return None
     command = [sys.executable, "-m", "benchmarks.counting", "--memory", str(m)]
@@ -154,22 +155,20 @@ def print_bars(found: dict[str, dict[str, float]], memory: float | None, sizes: 
         return found[name]["risk"] / found[name]["random"]
 
     distinct = found["distinct"]
-    bars = [("distinct: sort and both counts, in sorts", distinct["risk"] / distinct["argsort"], 5)]
+    bars = [Bar("distinct: sort and both counts, in sorts", distinct["risk"] / distinct["argsort"], 5)]
     queries = f"queries of {sizes.query}"
     for name in ("2 levels", "5 levels", queries, f"{queries}, 5 levels"):
-        bars.append((f"{name}: not slower than distinct", of_random(name), 1))
+        bars.append(Bar(f"{name}: not slower than distinct", of_random(name), 1))
     for name in ("sorted", "reversed", "organ pipe"):
-        bars.append((f"{name}: compared with random order", of_random(name), 2))
-    bars.append(("large: compared with distinct", of_random("large"), 15))
+        bars.append(Bar(f"{name}: compared with random order", of_random(name), 2))
+    bars.append(Bar("large: compared with distinct", of_random("large"), 15))
     if memory is not None:
-        bars.append(("memory: bytes a row", memory, 64))
-    for name, value, bar in bars:
-        print(f"{'met' if value <= bar else 'NOT met':>7}  {name}: {value:.2f} (bar: {bar})")
+        bars.append(Bar("memory: bytes per row", memory, 64))
+    print(*bars, sep="\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
+    parser = make_parser(__doc__)
     parser.add_argument("--memory", type=int, metavar="ROWS", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory:
@@ -188,8 +187,10 @@ def main() -> None:
         cells.append(as_cells(work, found[work.name]))
     show_progress("")
     print(table(HEADING, cells), end="\n\n")
-    memory = bytes_a_row(sizes.base)
-    print("memory: not measured, it takes /proc" if memory is None else f"memory: {memory:.1f} bytes a row", end="\n\n")
+    memory = bytes_per_row(sizes.base)
+    print(
+        "memory: not measured, it needs /proc" if memory is None else f"memory: {memory:.1f} bytes per row", end="\n\n"
+    )
     print_bars(found, memory, sizes)
 
 

@@ -1,4 +1,4 @@
-"""The data of the training benchmarks: public sets from files, and two that are made here.
+"""Data of the training benchmarks: public sets from files, and two generated ones.
 
 Files are looked for in the folder that the environment variable KERNELRANK_DATA names:
 
@@ -13,27 +13,23 @@ text/news20_counts.npz
 text/reuters21578_counts.npz
     The same of Reuters-21578, title and body of 21,578 documents.
 
-RCV1 is where scikit-learn's ``fetch_rcv1`` keeps it; nothing is downloaded here.
+RCV1 is read from scikit-learn's data folder, where ``fetch_rcv1`` puts it; nothing is downloaded here.
 """
 
 from __future__ import annotations
 
 import gzip
-import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from benchmarks.harness import MissingDataError, data_file
+
 Vector = NDArray[np.float64]
 
 _TARGET_WORDS = 50  # distinct ones: few words would make most utilities zero
-
-
-class MissingDataError(Exception):
-    """A file that a workload needs is not there."""
 
 
 class Dataset(NamedTuple):
@@ -46,8 +42,8 @@ class Dataset(NamedTuple):
 
 
 def california_housing(n_train: int) -> Dataset:
-    """Standardised features, house values as utilities."""
-    with gzip.open(find("regression/california_housing.csv.gz"), "rt") as lines:
+    """Return standardised features, with house values as utilities."""
+    with gzip.open(data_file("regression/california_housing.csv.gz"), "rt") as lines:
         numbers = np.loadtxt(lines, delimiter=",", skiprows=1)
     X, y = numbers[:, :-1], numbers[:, -1]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -55,17 +51,17 @@ def california_housing(n_train: int) -> Dataset:
 
 
 def news20(n_train: int) -> Dataset:
-    """Documents, and their similarity to one of them that is taken out."""
-    return _documents(tf_idf(_word_counts("text/news20_counts.npz")), n_train)
+    """Return documents of 20 newsgroups, and their similarity to one of them that is removed."""
+    return _documents(tf_idf(word_counts("text/news20_counts.npz")), n_train)
 
 
 def reuters(n_train: int) -> Dataset:
-    """Documents of Reuters-21578, in the same way."""
-    return _documents(tf_idf(_word_counts("text/reuters21578_counts.npz")), n_train)
+    """Return documents of Reuters-21578 in the same way."""
+    return _documents(tf_idf(word_counts("text/reuters21578_counts.npz")), n_train)
 
 
 def rcv1(n_train: int) -> Dataset:
-    """Documents of RCV1, in the same way: 804,414, with their tf-idf weights (Airola et al. 2011, section 5.1)."""
+    """Return the 804,414 documents of RCV1 in the same way, with their tf-idf weights (Airola et al. 2011)."""
     from sklearn.datasets import fetch_rcv1
 
     try:
@@ -77,8 +73,9 @@ def rcv1(n_train: int) -> Dataset:
     return _documents(X, n_train)
 
 
-def _word_counts(name: str) -> Any:
-    with np.load(find(name)) as parts:
+def word_counts(name: str) -> Any:
+    """Read counts of words, one row per document."""
+    with np.load(data_file(name)) as parts:
         data, indices = parts["data"].astype(np.float64), parts["indices"].astype(np.int32)
         return sp.csr_matrix((data, indices, parts["indptr"]), shape=tuple(parts["shape"]))
 
@@ -89,7 +86,7 @@ def _documents(X: Any, n_train: int) -> Dataset:
 
 
 def dense(n_train: int, n_features: int = 50) -> Dataset:
-    """Linear utilities with as much noise as signal."""
+    """Return normal features, and linear utilities with as much noise as signal."""
     rng = np.random.default_rng(1)
     m = n_train + max(1_000, n_train // 10)
     X, w = rng.normal(size=(m, n_features)), rng.normal(size=n_features)
@@ -97,7 +94,7 @@ def dense(n_train: int, n_features: int = 50) -> Dataset:
 
 
 def text_like(n_train: int, n_features: int = 20_000) -> Dataset:
-    """Words with Zipf's frequencies, about 50 different ones a row; utilities as for `news20`."""
+    """Return words with Zipf's frequencies, about 50 different ones per row; utilities as for `news20`."""
     rng = np.random.default_rng(1)
     m = n_train + max(1_000, n_train // 10)
     lengths = np.maximum(10, rng.poisson(68, m))
@@ -109,7 +106,7 @@ def text_like(n_train: int, n_features: int = 20_000) -> Dataset:
 
 
 def tf_idf(counts: Any) -> Any:
-    """(1 + log tf) * log(m / df), rows of unit length."""
+    """Return the weights (1 + log tf) * log(m / df), in rows of unit length."""
     m, n = counts.shape
     frequency = np.bincount(counts.indices, minlength=n)
     X = counts.copy()
@@ -120,7 +117,7 @@ def tf_idf(counts: Any) -> Any:
 
 
 def _similarity_to_one(X: Any, rng: np.random.Generator) -> tuple[Any, Vector]:
-    """Take one row out; its dot products with the others are their utilities (Airola et al. 2011, section 5.1)."""
+    """Remove one row; its dot products with the others are their utilities (Airola et al. 2011, section 5.1)."""
     target = rng.choice(np.flatnonzero(np.diff(X.indptr) >= _TARGET_WORDS))
     others = X[np.delete(np.arange(X.shape[0]), target)]
     return others, (others @ X[target].T).toarray().ravel()
@@ -130,14 +127,3 @@ def _split(X: Any, y: Vector, n_train: int, rng: np.random.Generator) -> Dataset
     order = rng.permutation(len(y))
     train, test = order[:n_train], order[n_train:]
     return Dataset(X[train], y[train], X[test], y[test])
-
-
-def find(name: str) -> Path:
-    """Return where a file of public data is."""
-    folder = os.environ.get("KERNELRANK_DATA")
-    if not folder:
-        raise MissingDataError(f"needs {name} in the folder that KERNELRANK_DATA names, but that is not set")
-    path = Path(folder) / name
-    if not path.is_file():
-        raise MissingDataError(f"needs {name}, which is not in the folder that KERNELRANK_DATA names")
-    return path

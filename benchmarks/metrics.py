@@ -11,13 +11,12 @@ classes 0 and 1.
 All of a column's metrics take turns, and the best of at least five turns counts. One thread. The interval of
 queries draws ``n_resamples`` times as many values as there are queries, so it has no bar.
 
-Run ``python -m benchmarks.metrics`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.metrics`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,7 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._timing import best_times, machine, show_progress, table
+from benchmarks._timing import best_times
+from benchmarks.harness import Bar, machine, make_parser, show_progress, table
 from kernelrank import metrics
 from kernelrank.exceptions import UndefinedQueryWarning
 
@@ -39,7 +39,7 @@ NO_BAR = {("auc_interval", name) for name in ("queries", "queries, ties", "queri
 
 @dataclass
 class Workload:
-    """Scores to evaluate, and which metrics can be asked to."""
+    """Scores to evaluate, and the metrics that are defined for them."""
 
     name: str
     scores: NDArray[np.float64]
@@ -64,7 +64,7 @@ def workloads(m: int, query: int) -> list[Workload]:
 
 
 def prepare(work: Workload, grades: NDArray[np.int64], yardstick: NDArray[np.float64]) -> dict[str, Callable[[], Any]]:
-    """Return what to time by its name."""
+    """Return the tasks to time by their names."""
     tasks: dict[str, Callable[[], Any]] = {"argsort": lambda: np.argsort(yardstick)}
     for name in work.names:
         y = np.minimum(grades, 1) if name.startswith("auc") else grades
@@ -74,9 +74,7 @@ def prepare(work: Workload, grades: NDArray[np.int64], yardstick: NDArray[np.flo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
-    quick = parser.parse_args().quick
+    quick = make_parser(__doc__).parse_args().quick
     m = 2_000 if quick else 1_000_000
 
     print(machine(), end="\n\n")
@@ -95,8 +93,7 @@ def main() -> None:
     for workload, column in found.items():
         judged = {name: value for name, value in column.items() if (name, workload) not in NO_BAR}
         worst = max(judged, key=lambda name: judged[name])
-        verdict = "met" if judged[worst] <= BAR else "NOT met"
-        print(f"{verdict:>7}  {workload}: the slowest is {worst}, {judged[worst]:.1f} sorts (bar: {BAR})")
+        print(Bar(f"{workload}: sorts of the slowest, {worst}", judged[worst], BAR))
 
 
 if __name__ == "__main__":

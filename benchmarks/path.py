@@ -9,13 +9,12 @@ Columns of the table:
 - ``x products`` and ``x seconds``: path divided by fit. The bar is 3.
 - ``worst gap``: the largest certified gap on the path.
 
-Run ``python -m benchmarks.path`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.path`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data
-from benchmarks._timing import best_times, machine, show_progress, table
+from benchmarks._timing import best_times
+from benchmarks.harness import Bar, MissingDataError, machine, make_parser, show_progress, table
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, Newton, Result, SmoothLinearOracle, largest_alpha, make_products
@@ -45,7 +45,7 @@ WORKLOADS: dict[str, tuple[Callable[[int], data.Dataset], int]] = {
 
 
 def makers(rows: data.Dataset) -> dict[str, Callable[[], Any]]:
-    """How to make the solver of each loss."""
+    """Return a function that makes the solver, for each loss."""
     products, pairs = make_products(rows.X), UtilityPairs(rows.y)
     return {
         "hinge": lambda: Bundle(LinearOracle(products, PairwiseHinge(pairs))),
@@ -78,9 +78,7 @@ def measure(name: str, rows: data.Dataset, loss: str, make: Callable[[], Any], a
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
-    quick = parser.parse_args().quick
+    quick = make_parser(__doc__).parse_args().quick
 
     print(machine(), end="\n\n")
     cells = []
@@ -88,7 +86,7 @@ def main() -> None:
         show_progress(name)
         try:
             rows = load(QUICK_ROWS if quick else n_rows)
-        except data.MissingDataError as reason:
+        except MissingDataError as reason:
             print(f"{name} is left out: it {reason}.", end="\n\n")
             continue
         alphas = grid(rows)
@@ -99,8 +97,7 @@ def main() -> None:
     for column, unit in ((8, "products"), (9, "seconds")):
         for loss in ("hinge", "squared hinge"):
             worst = max(float(row[column]) for row in cells if row[1] == loss)
-            verdict = "met" if worst <= BAR else "NOT met"
-            print(f"{loss}: a path costs at most {worst:.2f} fits in {unit} (bar: {BAR:g}): {verdict}")
+            print(Bar(f"{loss}: {unit} of a path, divided by those of a fit", worst, BAR))
 
 
 if __name__ == "__main__":

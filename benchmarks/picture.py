@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-from matplotlib.figure import Figure
+from benchmarks.figures import Point, add_legend, new_figure
+from benchmarks.harness import number, read_tables
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "experiments" / "linearithmic_ranksvm" / "results" / "training.md"
@@ -33,38 +31,33 @@ LINES = {
 }
 
 
-def read_columns(text: str, title: str) -> dict[str, list[tuple[int, float]]]:
+def read_columns(text: str, title: str) -> dict[str, list[Point]]:
     """Return the points (rows, seconds) of each column of the table below a heading."""
-    _, _, section = text.partition(f"## {title}\n")
-    lines = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    if not cells:
+    found = read_tables(text).get(title)
+    if found is None:
         raise ValueError(f"{MEASURED} has no table below the heading {title!r}.")
-    measured = [row for row in cells[2:] if row[0] != "exponent"]
-    columns = dict(zip(cells[0], zip(*measured, strict=True), strict=True))
-    rows = [int(number.replace(",", "")) for number in columns["rows"]]
-    return {name: [(m, float(s)) for m, s in zip(rows, columns[name], strict=True) if s] for name in cells[0][1:]}
+    measured = [row for row in found[0] if row["rows"] != "exponent"]
+    return {
+        name: [(number(row["rows"]), number(row[name])) for row in measured if row[name]]
+        for name in measured[0]
+        if name != "rows"
+    }
 
 
 def draw(path: Path) -> None:
     """Draw a panel for each data set."""
     text = MEASURED.read_text()
-    # Text stays text and nothing depends on the time of day, so that two versions can be compared.
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "kernelrank", "font.size": 9}):
-        figure = Figure(figsize=(8, 3.4), layout="constrained")
-        handles = {}
+    with new_figure(path, (8, 3.4)) as figure:
         for axes, (title, shown) in zip(figure.subplots(1, 2, sharey=True), PANELS.items(), strict=True):
             columns = read_columns(text, title)
             for name, (label, colour) in LINES.items():
                 if points := columns.get(name):
-                    [line] = axes.loglog(*zip(*points, strict=True), color=colour, label=label, marker="o", ms=3.5)
-                    handles.setdefault(label, line)
+                    axes.loglog(*zip(*points, strict=True), color=colour, label=label, marker="o", ms=3.5)
             axes.set(title=shown, xlabel="rows")
             axes.minorticks_off()  # they would be most of the file
             axes.grid(alpha=0.3)
         figure.axes[0].set_ylabel("seconds to train")
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False)
-        figure.savefig(path, metadata={"Date": None})
+        add_legend(figure, ncols=3)
 
 
 if __name__ == "__main__":

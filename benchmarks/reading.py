@@ -2,7 +2,7 @@
 
 Two plain files are made in a temporary folder: "LETOR-like", 46 features of six decimals in every
 row, with query ids and comments, which scikit-learn skips; and "text-like", some 50 of 50,000
-features a row, written in full precision.
+features per row, written in full precision.
 
 Columns of the table:
 
@@ -12,13 +12,12 @@ Columns of the table:
   returned, and ``its peak MB`` of scikit-learn, each in a process of its own. Comments are left out for this. Needs
   /proc.
 
-Run ``python -m benchmarks.reading`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.reading`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -26,10 +25,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.datasets import load_svmlight_file
 
-from benchmarks._timing import best_times, machine, show_progress, table
+from benchmarks._timing import best_times
+from benchmarks.harness import Bar, machine, make_parser, show_progress, table
 from kernelrank.io import load_svmlight
 
 FILE_BYTES = 100_000_000
@@ -107,7 +106,7 @@ def without_comments(path: Path) -> Path:
 
 
 def peak_memory(reader: str, path: Path, small: Path) -> list[str]:
-    """Megabytes, and how many times the arrays."""
+    """Return the peak in megabytes, and divided by the size of the arrays."""
     if not Path("/proc/self/clear_refs").exists():
         return ["", ""]
     command = [sys.executable, "-c", MEMORY, reader, path, small]
@@ -119,9 +118,9 @@ def measure(name: str, path: Path, small: Path, runs: int) -> tuple[list[str], f
     rows = load_svmlight(path)
     theirs = load_svmlight_file(path, query_id=True)
     if (theirs[0] != rows.X).nnz or not np.array_equal(rows.y, theirs[1]) or not np.array_equal(rows.qid, theirs[2]):
-        raise SystemExit(f"{name}: scikit-learn reads something else")
+        raise SystemExit(f"{name}: scikit-learn reads other values")
     n_rows = len(rows.y)
-    del rows, theirs  # what is held slows down who comes next
+    del rows, theirs  # memory that is held slows down what follows
     tasks = {
         "1": lambda: load_svmlight(path),
         "2": lambda: load_svmlight(path, n_jobs=2),
@@ -141,11 +140,9 @@ def measure(name: str, path: Path, small: Path, runs: int) -> tuple[list[str], f
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
-    quick = parser.parse_args().quick
+    quick = make_parser(__doc__).parse_args().quick
 
-    print(f"{machine()}\nscikit-learn {sklearn.__version__}", end="\n\n")
+    print(machine(), end="\n\n")
     lines, verdicts = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, make in WORKLOADS.items():
@@ -155,8 +152,7 @@ def main() -> None:
             write(small, make(np.random.default_rng(2)), 10_000)
             cells, ratio = measure(name, path, small, 1 if quick else 5)
             lines.append(cells)
-            verdict = "met" if ratio >= BAR else "NOT met"
-            verdicts.append(f"{name}: {ratio:.1f} times as fast as scikit-learn (bar: {BAR:g}): {verdict}")
+            verdicts.append(str(Bar(f"{name}: times as fast as scikit-learn", ratio, BAR, at_least=True)))
             path.unlink()
     show_progress("")
     print(table(HEADING, lines), end="\n\n")

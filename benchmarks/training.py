@@ -14,13 +14,12 @@ Columns of the table:
 Best of three runs, everything in one thread. Two data sets are made here; two are read from the
 folder that KERNELRANK_DATA names, and left out if they are not there (see ``data.py``).
 
-Run ``python -m benchmarks.training`` in the folder of the repository; ``--quick`` runs every line at sizes that say
-nothing.
+Run ``python -m benchmarks.training`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -30,7 +29,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data
-from benchmarks._timing import Stopwatch, best_times, machine, show_progress, table
+from benchmarks._timing import Stopwatch, best_times
+from benchmarks.harness import Bar, MissingDataError, machine, make_parser, show_progress, table
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import pairwise_error
 from kernelrank.pairs import UtilityPairs
@@ -46,7 +46,7 @@ HEADING = (
 
 
 class Workload(NamedTuple):
-    """How to get the data, how many rows to train on, and the regularisation."""
+    """A function that loads the data, the number of training rows, and alpha."""
 
     name: str
     load: Callable[[int], data.Dataset]
@@ -66,7 +66,7 @@ QUICK_ROWS = 1_000
 
 @dataclass
 class Run:
-    """One training run: the result, and where its seconds went."""
+    """Result and times of one training run."""
 
     result: Result
     prepare: float
@@ -75,11 +75,11 @@ class Run:
 
     @property
     def total(self) -> float:
-        """Seconds in all."""
+        """Return the seconds of the whole run."""
         return self.prepare + self.solve
 
     def share(self, part: str) -> float:
-        """Per cent of the solver's time."""
+        """Return the percentage of the solver's time."""
         spent = self.parts[part] if part in PARTS else self.solve - sum(self.parts[name] for name in PARTS)
         return 100 * spent / self.solve
 
@@ -104,7 +104,7 @@ def train(
 
 
 def train_in_turns(rows: data.Dataset, alpha: float, n_runs: int) -> dict[bool, Run]:
-    """Fastest run with and without line search."""
+    """Return the fastest run with and without line search."""
     turns = [{line_search: train(rows, alpha, line_search) for line_search in (True, False)} for _ in range(n_runs)]
     return {key: min((turn[key] for turn in turns), key=lambda run: run.total) for key in (True, False)}
 
@@ -130,9 +130,7 @@ def as_cells(work: Workload, rows: data.Dataset, line_search: bool, run: Run, u:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
-    quick = parser.parse_args().quick
+    quick = make_parser(__doc__).parse_args().quick
 
     print(machine(), end="\n\n")
     cells, overhead = [], []
@@ -140,7 +138,7 @@ def main() -> None:
         show_progress(work.name)
         try:
             rows = work.load(QUICK_ROWS if quick else work.n_rows)
-        except data.MissingDataError as reason:
+        except MissingDataError as reason:
             print(f"{work.name} is left out: it {reason}.", end="\n\n")
             continue
         runs = train_in_turns(rows, work.alpha, 1 if quick else RUNS)
@@ -150,8 +148,7 @@ def main() -> None:
             overhead += [run.share("Python") for run in runs.values()]
     show_progress("")
     print(table(HEADING, cells), end="\n\n")
-    met = "met" if max(overhead) < 10 else "NOT met"
-    print(f"Python overhead at {'1e3' if quick else '1e5'} rows: {max(overhead):.1f} % (bar: under 10 %): {met}")
+    print(Bar(f"Python overhead at {'1e3' if quick else '1e5'} rows, %", max(overhead), 10))
 
 
 if __name__ == "__main__":

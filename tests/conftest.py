@@ -86,3 +86,13 @@ def run(root):
         return done.stdout
 
     return run
+
+
+@pytest.fixture
+def tables(load):
+    """Read the Markdown tables of a text by the heading above them, one under each."""
+
+    def tables(text):
+        return {title: table for title, [table] in load("benchmarks.harness").read_tables(text).items()}
+
+    return tables

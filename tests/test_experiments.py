@@ -1,32 +1,103 @@
-"""The experiments that have a quick run, and what only they compute."""
+"""The studies: their quick runs, the readings of their committed reports, and what only they compute."""
 
 import numpy as np
 import pytest
 
 from kernelrank import RLS
 
+# Studies and titles of their reports.
+STUDIES = {
+    "auc_estimation": ("Bias", "Spread", "Other models", "Intervals", "Tests", "Choosing", "Dependent rows", "Speed"),
+    "covtype": ("Kernel RankSVM on covtype",),
+    "letor": ("RankSVM on OHSUMED", "Three grades", "Grade 2 against", "Least squares by LETOR's definitions"),
+    "linearithmic_ranksvm": (),  # tests/test_linearithmic_experiment.py
+    "nystrom": ("Figure 1", "Table 1", "Table 2", "All of leave-group-out"),
+    "ppi": ("Against the paper", "The pitfall", "The pipeline", "Table 2", "Table 5", "Learning curves", "Basis rows"),
+    "rankrls": ("Training time", "Conjugate gradients", "OHSUMED", "Jester", "Table 4", "Table 5", "Gains"),
+    "swapped_pairs": ("Percentage of swapped pairs",),
+}
+SLOW = {"auc_estimation"}
 
-def test_the_quick_run_of_ppi(run):
-    output = run("experiments.ppi.run", "--quick")
-    for title in (
-        "table 1",
-        "tables 2 to 5",
-        "figure 3",
-        "The pitfall",
-        "figure 1 of Airola et al. (2011)",
-        "The pipeline",
-    ):
-        assert title in output
-    assert "nan" not in output
+
+def files_of(root, study):
+    return {path: path.stat().st_mtime_ns for path in (root / "experiments" / study).rglob("*.[ms][dv]*")}
 
 
-@pytest.mark.slow
-def test_the_quick_run_of_auc_estimation(run):
-    output = run("experiments.auc_estimation.run", "--quick")
-    for title in ("Bias", "Spread", "Other models", "Intervals", "Tests", "Choosing by the same pairs", "Speed"):
-        assert f"## {title}" in output
-    assert "Left out: it needs letor/OHSUMED" in output
-    assert "nan" not in output
+@pytest.mark.parametrize(
+    "study",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name, titles in STUDIES.items() if titles],
+)
+def test_quick_run(root, run, load, study):
+    before = files_of(root, study)
+    output = run(f"experiments.{study}.run", "--quick")
+    assert files_of(root, study) == before
+    found = load("benchmarks.harness").read_tables(output)
+    for title in STUDIES[study]:
+        assert any(name.startswith(title) for name in found), (title, list(found))
+    assert output.count("**Quick run**") == output.count(" --quick`, ") == len(parts(load, study))
+    assert "**Reading.**" not in output
+    assert "nan" not in output.replace("nanmean", "")
+
+
+def parts(load, study):
+    return load(f"experiments.{study}.run").PARTS
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_readings_say_what_the_tables_say(load, study):
+    shape = load("experiments.study")
+    for name, part in parts(load, study).items():
+        text = shape.results_file(study, parts(load, study), name).read_text()
+        assert shape.READING in text
+        assert "Left out: it needs a table" not in text
+        assert shape.with_readings(text, part) == text, f"run python -m experiments.{study}.run --readings"
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_reports_have_one_shape(load, study):
+    shape = load("experiments.study")
+    for name in parts(load, study):
+        title, about, *_ = shape.results_file(study, parts(load, study), name).read_text().split("\n\n")
+        assert title.startswith("# ")
+        part = f" {name}" if len(parts(load, study)) > 1 else ""
+        assert about.startswith(f"- Written by `python -m experiments.{study}.run{part}`")
+
+
+def test_a_reading_follows_its_tables(load):
+    shape = load("experiments.study")
+    covtype = load("experiments.covtype.run")
+    text = shape.results_file("covtype", covtype.PARTS, "results").read_text()
+    changed = shape.with_readings(text.replace("0.8834", "0.7777"), covtype)
+    assert "0.7777 with 1,000" in changed
+    assert "0.8834" not in changed
+
+
+def test_the_readme_of_letor_describes_the_data(root, load):
+    folder = root / "experiments" / "letor"
+    [[data]] = [load("benchmarks.harness").read_tables((folder / "results.md").read_text())["RankSVM on OHSUMED"]]
+    row, readme = data[0], (folder / "README.md").read_text()
+    assert f"{row['queries']} queries and {row['documents']} judged documents" in readme
+    assert f"of which {row['features that vary inside a query']} vary within a query" in readme
+
+
+def test_a_reading_without_its_table(load):
+    shape, part = load("experiments.study"), load("experiments.linearithmic_ranksvm.large")
+    text = shape.with_readings(f"# Other title\n\n{shape.READING}\n", part)
+    assert "Left out: it needs a table that is not here" in text
+
+
+def test_readings_and_their_places_are_counted(load):
+    shape, part = load("experiments.study"), load("experiments.covtype.run")
+    text = shape.results_file("covtype", part.PARTS, "results").read_text()
+    with pytest.raises(ValueError, match="1 readings, but 2 places"):
+        shape.with_readings(f"{text}\n## More\n\n{shape.READING}\n", part)
+
+
+def test_missing_data(root, load, monkeypatch, capsys):
+    shape, part = load("experiments.study"), load("experiments.letor.run")
+    monkeypatch.delenv("KERNELRANK_DATA", raising=False)
+    with pytest.raises(SystemExit, match=r"needs letor/OHSUMED_QueryLevelNorm_S1.txt.xz .*--quick needs no data"):
+        shape.write(part, shape.Run(False, 1, root, root), "python -m experiments.letor.run")
 
 
 @pytest.mark.parametrize("lam", [0.1, 10.0])

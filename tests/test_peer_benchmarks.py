@@ -19,18 +19,7 @@ def quick_rows(load, tmp_path):
     return quick_rows
 
 
-def tables(text):
-    """Tables by the heading above them, each a list of rows by column."""
-    found, title = {}, ""
-    for line in text.splitlines():
-        if line.startswith("#"):
-            title = line.strip("# ")
-        elif line.startswith("|"):
-            found.setdefault(title, []).append([cell.strip() for cell in line.strip("|").split("|")])
-    return {title: [dict(zip(t[0], row, strict=True)) for row in t[2:]] for title, t in found.items()}
-
-
-def test_quick_run(run, tmp_path):
+def test_quick_run(run, tables, tmp_path):
     ours = ["kernelrank", "LinearSVC on pairs"]  # also where peers happen to be installed
     output = run("benchmarks.peers.run", "--quick", "--out", tmp_path, "--competitors", *ours)
     assert "California housing is left out: it needs regression/california_housing.csv.gz" in output
@@ -49,21 +38,21 @@ def test_quick_run(run, tmp_path):
     assert (tmp_path / "text.svg").exists()
 
 
-def test_concordance_of_survival_packages(run):
+def test_concordance_of_survival_packages(run, tables):
     [lines] = tables(run("benchmarks.peers.concordance", "--quick")).values()
     ours = [line for line in lines if line["who"] == "kernelrank"]
     assert [line["data"] for line in ours] == ["no ties", "tied scores", "tied times and scores"]
     assert [line["tied"] == "0" for line in ours] == [True, False, False]
 
 
-def test_ndcg_of_others(run):
+def test_ndcg_of_others(run, tables):
     [lines] = tables(run("benchmarks.peers.ndcg")).values()
     ours = {(line["who"], line["queries"]): line["ours"] for line in lines}
     assert {queries for _, queries in ours} == {"page", "random"}
     assert ours["scikit-learn ndcg_score", "page"] == ours["trec_eval, by ir-measures", "page"] == "0.416945"
 
 
-def test_least_squares(run, tmp_path):
+def test_least_squares(run, tables, tmp_path):
     output = run("benchmarks.peers.least_squares", "--quick", "--out", tmp_path)
     [lines] = tables(output).values()
     assert [line["reference"] for line in lines] == [

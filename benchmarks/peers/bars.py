@@ -1,10 +1,11 @@
-"""What this package has set itself to reach, and whether this run reached it."""
+"""The goals of this package for speed, memory and error, and whether a run meets them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from benchmarks.harness import Bar
 
 Record = dict[str, Any]
 
@@ -12,26 +13,8 @@ Record = dict[str, Any]
 _LARGE = (("text", 512_000), ("bipartite", 100_000))
 
 
-@dataclass
-class Bar:
-    """A number that should be at most `bar`, or at least that; None has not been measured."""
-
-    name: str
-    value: float | None
-    bar: float
-    at_least: bool = False
-
-    @property
-    def verdict(self) -> str:
-        """In words."""
-        if self.value is None:
-            return "not measured"
-        met = self.value >= self.bar if self.at_least else self.value <= self.bar
-        return "met" if met else "NOT met"
-
-
 class Records:
-    """Looks up what was measured."""
+    """Records of a run that are looked up by competitor and problem."""
 
     def __init__(self, records: list[Record]) -> None:
         self.all = [record for record in records if record["status"] == "ok"]
@@ -51,7 +34,7 @@ class Records:
         return self.get(field, "kernelrank", *problem, **more)
 
     def gap(self, record: Record) -> float | None:
-        """Distance of a record's objective from the best lower bound of the optimum."""
+        """Return the distance of a record's objective from the best lower bound of the optimum."""
         problem = (record["workload"], record["n_rows"], record["loss"])
         bounds = [r["lower_bound"] for r in self.find("kernelrank", *problem) if r["lower_bound"] is not None]
         return record["objective"] - max(bounds) if bounds and record["objective"] is not None else None
@@ -111,8 +94,8 @@ def _on_levels(records: Records) -> Iterator[Bar]:
 def _everywhere(records: Records) -> Iterator[Bar]:
     for loss in ("hinge", "squared_hinge"):
         large = [r for problem in _LARGE for r in records.find("kernelrank", *problem, loss)]
-        memory = [bytes_ for r in large if (bytes_ := _bytes_a_row(r)) is not None]
-        name = f"{loss.replace('_', ' ')}, text and bipartite: bytes a row beyond X and vectors of features"
+        memory = [bytes_ for r in large if (bytes_ := _bytes_per_row(r)) is not None]
+        name = f"{loss.replace('_', ' ')}, text and bipartite: bytes per row beyond X and vectors of features"
         yield Bar(name, max(memory, default=None), 100)
     worse = [difference for r in records.all if (difference := _error_above_best_peer(records, r)) is not None]
     yield Bar("test error above that of the best peer with the same problem", max(worse, default=None), 0.002)
@@ -129,8 +112,8 @@ def _error_above_best_peer(records: Records, ours: Record) -> float | None:
     return ours["test_error"] - min(errors) if errors else None
 
 
-def _bytes_a_row(record: Record) -> float | None:
-    """Peak of memory beyond X, less the vectors of features that the solver states to keep."""
+def _bytes_per_row(record: Record) -> float | None:
+    """Return the peak of memory beyond X per row, without the documented vectors of features."""
     if record["peak_bytes"] is None:
         return None
     stated = 8 * record["n_features"] * record["n_vectors"]

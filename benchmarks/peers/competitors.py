@@ -49,7 +49,7 @@ _MOST_ITERATIONS = 10_000  # without line search there may be many
 
 @dataclass
 class Problem:
-    """What to minimise; `tol` is passed to whoever solves it, None leaves them at their defaults."""
+    """Rows, alpha and loss; `tol` is passed to the competitor, None means its default."""
 
     rows: Rows
     alpha: float
@@ -59,13 +59,13 @@ class Problem:
 
     @cached_property
     def n_pairs(self) -> int:
-        """Comparable pairs."""
+        """Return the number of comparable pairs."""
         return UtilityPairs(self.rows.y, qid=self.rows.qid).n_pairs
 
 
 @dataclass
 class Fitted:
-    """Weights, or a function from rows to scores; and what the competitor says of its work."""
+    """Weights, or a function from rows to scores, and the competitor's own report."""
 
     w: NDArray[np.float64] | None = None
     predict: Callable[[Any], NDArray[np.float64]] | None = None
@@ -76,12 +76,12 @@ class Fitted:
     converged: bool = True
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Predict."""
+        """Return the scores of rows."""
         return X @ self.w if self.predict is None else np.asarray(self.predict(X), dtype=np.float64)
 
 
 class Competitor:
-    """One way to fit. `convert` is timed apart from `fit`, and is paid for once a data set."""
+    """Method to fit. `convert` is timed separately from `fit`, once per data set."""
 
     package = ""
 
@@ -96,11 +96,11 @@ class Competitor:
             return None
 
     def convert(self, problem: Problem) -> Any:
-        """Bring the arrays into the form that `fit` takes."""
+        """Convert the arrays to the form that `fit` takes."""
         return problem.rows
 
     def fit(self, converted: Any, problem: Problem) -> Fitted:
-        """Train."""
+        """Train, and return the solution."""
         raise NotImplementedError
 
 
@@ -110,7 +110,7 @@ class KernelRank(Competitor):
     package = "kernelrank"
 
     def fit(self, converted: Rows, problem: Problem) -> Fitted:
-        """Train; every comparable pair weighs the same."""
+        """Train with the same weight for every comparable pair."""
         model = RankSVM(
             problem.alpha,
             loss=problem.loss,
@@ -132,7 +132,7 @@ class KernelRank(Competitor):
 
     @staticmethod
     def _vectors_kept(model: RankSVM) -> int:
-        """Planes with room for twice as many, or two a step of conjugate gradients, and twenty: see its notes."""
+        """Return the documented number of vectors of features: planes, or vectors of conjugate gradients."""
         if model.loss == "hinge":
             return 20 + min(2 * (model.n_iter_ + 1), 200)
         # Three products before the first iteration, one in each, and two in a step of conjugate gradients.
@@ -191,7 +191,7 @@ class ScikitSurvival(Competitor):
     package = "scikit-survival"
 
     def convert(self, problem: Problem) -> Any:
-        """Dense X, and utilities as times of events."""
+        """Return dense X, and utilities as times of events."""
         from sksurv.util import Surv
 
         X, y, _ = problem.rows
@@ -220,7 +220,7 @@ class LinearSVCOnPairs(Competitor):
     package = "scikit-learn"
 
     def convert(self, problem: Problem) -> Any:
-        """One row a pair; every other one reversed, because a classifier wants two classes."""
+        """Return one row per pair, every other one reversed, because a classifier needs two classes."""
         X, y, qid = problem.rows
         low, high = comparable_pairs(y, qid)
         signs = np.where(np.arange(len(low)) % 2, 1.0, -1.0)
@@ -248,7 +248,7 @@ class LinearSVCOnPairs(Competitor):
 
 
 class Dlib(Competitor):
-    """``dlib.svm_rank_trainer``, which knows relevant and other rows of a query only.
+    """``dlib.svm_rank_trainer``, which has relevant and other rows of a query only.
 
     Further levels are spelled out: at each but the highest, its rows against all rows above it.
     The pairs are the same ones, and all weigh the same, but rows of higher levels are there
@@ -258,7 +258,7 @@ class Dlib(Competitor):
     package = "dlib"
 
     def convert(self, problem: Problem) -> Any:
-        """Copy rows to its vectors, one by one: it takes nothing else."""
+        """Copy the rows to dlib's vectors, one by one."""
         import dlib
 
         X, y, qid = problem.rows
@@ -288,7 +288,7 @@ class XGBoost(Competitor):
     package = "xgboost"
 
     def fit(self, converted: Rows, problem: Problem) -> Fitted:
-        """Train."""
+        """Train, and return the solution."""
         from xgboost import XGBRanker
 
         model = XGBRanker(objective="rank:pairwise", n_jobs=problem.n_threads)
@@ -301,7 +301,7 @@ class LightGBM(Competitor):
     package = "lightgbm"
 
     def fit(self, converted: Rows, problem: Problem) -> Fitted:
-        """Train."""
+        """Train, and return the solution."""
         from lightgbm import LGBMRanker
 
         model = LGBMRanker(objective="lambdarank", n_jobs=problem.n_threads, verbose=-1)
@@ -327,7 +327,7 @@ COMPETITORS: dict[str, Competitor] = {
 
 
 def query_rows(y: NDArray[np.float64], qid: NDArray[np.intp] | None) -> list[NDArray[np.intp]]:
-    """Rows of each query."""
+    """Return the rows of each query."""
     if qid is None:
         return [np.arange(len(y))]
     order = np.argsort(qid, kind="stable")
@@ -335,7 +335,7 @@ def query_rows(y: NDArray[np.float64], qid: NDArray[np.intp] | None) -> list[NDA
 
 
 def comparable_pairs(y: NDArray[np.float64], qid: NDArray[np.intp] | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """All pairs with ``y[low] < y[high]`` inside a query."""
+    """Return all pairs with ``y[low] < y[high]`` inside a query."""
     found = []
     for rows in query_rows(y, qid):
         low, high = np.nonzero(y[rows][:, None] < y[rows])

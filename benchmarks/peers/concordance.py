@@ -1,4 +1,4 @@
-"""The concordance index of survival packages, and ours: the same number, from the same pairs.
+"""The concordance index of survival packages and of kernelrank: the same number from the same pairs.
 
 If every event is observed, a survival time is a utility like any other. Then, for times T and scores S,
 
@@ -8,7 +8,7 @@ If every event is observed, a survival time is a utility like any other. Then, f
 - pairs of equal times are not compared, and equal scores count half, in all three. But scikit-survival also takes
   scores that differ by 1e-8 or less for equal, unless its ``tied_tol`` is 0.
 
-The script asserts these relations, and prints what it found and how long each took. Peers that are not installed are
+The script asserts these relations, and prints the values and times. Peers that are not installed are
 left out.
 
 Run ``python -m benchmarks.peers.concordance`` in the folder of the repository; ``--quick`` takes fewer rows.
@@ -16,7 +16,6 @@ Run ``python -m benchmarks.peers.concordance`` in the folder of the repository; 
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import math
 from collections.abc import Callable, Iterator
@@ -25,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._timing import best_times, machine, table
+from benchmarks._timing import best_times
+from benchmarks.harness import machine, make_parser, table
 from kernelrank.metrics import concordance_index
 from kernelrank.pairs import UtilityPairs
 
@@ -102,9 +102,7 @@ def check_tolerance() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="few rows, to see that everything runs")
-    quick = parser.parse_args().quick
+    quick = make_parser(__doc__).parse_args().quick
 
     print(machine(), end="\n\n")
     peers = [peer for peer, (module, _) in PEERS.items() if is_installed(module)]

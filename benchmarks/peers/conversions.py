@@ -1,7 +1,7 @@
-"""Are the parameters converted correctly? Small problems that every peer solves to high accuracy.
+"""Check that parameters are converted correctly, on small problems that every peer solves accurately.
 
-If they are, all find the same weights: J is strongly convex. Weights tell more than objectives, in
-which a wrong constant shows up only by its square. The utilities of the first problem are
+If they are, all find the same weights: J is strongly convex. Weights are more sensitive than objectives, in
+which a wrong constant appears only squared. The utilities of the first problem are
 distinct, so that there is no tie to break; the second has three levels in three queries.
 """
 
@@ -29,7 +29,7 @@ _SAME_PROBLEM: tuple[tuple[str, Loss, tuple[str, ...]], ...] = (
 
 
 def check_conversions(chosen: Sequence[str]) -> list[dict[str, Any]]:
-    """Return, for each peer, how far its solution is from kernelrank's."""
+    """Return the distance of each peer's solution from kernelrank's."""
     found = []
     for name, loss, peers in _SAME_PROBLEM:
         rows = small_rows(name)

@@ -1,6 +1,6 @@
-"""RLS and RankRLS against the linear algebra they are made of, scikit-learn, and what is known of RLScore.
+"""RLS and RankRLS against their linear algebra, scikit-learn, and published times of RLScore.
 
-Every line is a task of ours beside one that does the least that could do it, on the same data in the same process:
+Every line compares a task with the least work that could do it, on the same data in the same process:
 
 - one fit, no shortcut asked for: the kernel matrix and a Cholesky factor of it;
 - a path of 30 alphas: one alpha, by the same decomposition;
@@ -16,13 +16,12 @@ The kernel is Gaussian unless "linear" is said. Seconds are the best of several 
 RLScore takes for the same was measured elsewhere, on another machine and with its repository's head, because its
 released version does not build: it gives an order of magnitude, no ratio.
 
-Run ``python -m benchmarks.peers.least_squares`` in the folder of the repository; ``--quick`` runs every line at sizes
-that say nothing. The text-like rows are kept in the folder ``--out``.
+Run ``python -m benchmarks.peers.least_squares`` in the folder of the repository; ``--quick`` takes small sizes, to
+test that everything runs. The text-like rows are kept in the folder ``--out``.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -38,8 +37,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeCV
 from threadpoolctl import threadpool_limits
 
-from benchmarks._timing import best_times, machine, show_progress, table
-from benchmarks.peers.bars import Bar
+from benchmarks._timing import best_times
+from benchmarks.harness import Bar, machine, make_parser, show_progress, table
 from benchmarks.peers.measure import unit_tasks
 from benchmarks.peers.workloads import WORKLOADS, Rows, load, prepare
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
@@ -65,7 +64,7 @@ HEADING = ("what", "rows", "ours s", "reference", "reference s", "ratio", "bar",
 
 @dataclass(frozen=True)
 class Line:
-    """A task of ours and what it is compared with."""
+    """A task and its reference."""
 
     what: str
     n_rows: int
@@ -77,12 +76,12 @@ class Line:
 
     @property
     def ratio(self) -> float:
-        """Our seconds, in units of the reference."""
+        """Return our seconds, divided by those of the reference."""
         return self.seconds / self.reference_seconds
 
     @property
     def cells(self) -> list[str]:
-        """As the table shows it."""
+        """Return the cells of the table."""
         bar = "" if self.bar is None else f"{self.bar:g} s" if self.absolute else f"{self.bar:g}"
         value = self.seconds if self.absolute else self.ratio
         verdict = "" if self.bar is None else Bar(self.what, value, self.bar).verdict
@@ -220,7 +219,7 @@ def kernel_ridge(m: int, sizes: Sizes) -> tuple[Line, str]:
 
 
 def measure(sizes: Sizes, text: Rows) -> tuple[list[Line], list[str]]:
-    """Lines of the table, and remarks below it."""
+    """Return the lines of the table, and the remarks below it."""
     tasks: list[tuple[str, Callable[[], Any]]] = [
         *((f"one fit, {m:,} rows", lambda m=m: [one_fit(m, sizes)]) for m in sizes.fits),
         ("path", lambda: [path(sizes.path, sizes)]),
@@ -242,8 +241,7 @@ def measure(sizes: Sizes, text: Rows) -> tuple[list[Line], list[str]]:
 
 def main() -> None:
     warnings.simplefilter("ignore", PathEndWarning)  # the grids of alpha are fixed by design
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
+    parser = make_parser(__doc__)
     parser.add_argument("--out", type=Path, default=Path("build/peers"), help="folder for cached data")
     options = parser.parse_args()
 

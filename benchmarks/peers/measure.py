@@ -43,7 +43,7 @@ _ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Job:
-    """Whom to measure on what."""
+    """A competitor and a problem."""
 
     workload: str
     n_rows: int
@@ -51,7 +51,7 @@ class Job:
     loss: Loss
     competitor: str
     n_threads: int = 1
-    processor_time: bool = False  # what the processor spent, for machines that are busy with other work
+    processor_time: bool = False  # instead of the clock, for machines that are busy with other work
 
 
 def measure_apart(job: Job, folder: Path, limit: float) -> dict[str, Any]:
@@ -71,12 +71,12 @@ def measure_apart(job: Job, folder: Path, limit: float) -> dict[str, Any]:
     return record
 
 
-def measure(job: Job, folder: Path) -> dict[str, Any]:
-    """Measure here."""
+def measure(job: Job, folder: Path, once: bool = False) -> dict[str, Any]:
+    """Measure in this process; `once` if the seconds need not be accurate."""
     train, test = load(folder, job.n_rows)
     competitor = COMPETITORS[job.competitor]
     problem = Problem(train, job.alpha, job.loss, job.n_threads)
-    _ = problem.n_pairs  # counted here: how many there are is no part of anybody's work
+    _ = problem.n_pairs  # counted here, so that it is part of nobody's time
     _warm_up(job, train)
     clock = process_time if job.processor_time else perf_counter
     memory = PeakMemory()
@@ -87,8 +87,8 @@ def measure(job: Job, folder: Path) -> dict[str, Any]:
     seconds = clock() - ready
     peak_bytes = memory.growth()
     units = unit_tasks(train)
-    repeats = int(np.clip(_REPEATED_FOR / seconds, 1, 5))
-    again = {"fit": lambda: competitor.fit(converted, problem)} if seconds < _REPEATED_FOR else {}
+    repeats = 1 if once else int(np.clip(_REPEATED_FOR / seconds, 1, 5))
+    again = {"fit": lambda: competitor.fit(converted, problem)} if seconds < _REPEATED_FOR and not once else {}
     best = {"fit": seconds, **best_times({**again, **units}, repeats, 3 * max(repeats, 3), clock)}
     return {
         **asdict(job),
@@ -130,7 +130,7 @@ def unit_tasks(rows: Rows) -> dict[str, Any]:
 
 
 def _warm_up(job: Job, rows: Rows) -> None:
-    """Fit a few rows, so that what is loaded at the first use is neither timed nor weighed."""
+    """Fit a few rows, so that modules loaded at the first use count for neither time nor memory."""
     few = Rows(*(None if part is None else part[:_WARM_UP_ROWS] for part in rows))
     problem = Problem(few, job.alpha, job.loss, job.n_threads)
     competitor = COMPETITORS[job.competitor]
@@ -138,7 +138,7 @@ def _warm_up(job: Job, rows: Rows) -> None:
 
 
 class PeakMemory:
-    """Growth of the peak of resident memory since this was made; None where /proc cannot tell."""
+    """Growth of the peak of resident memory since the object was made; None without /proc."""
 
     def __init__(self) -> None:
         try:
@@ -150,7 +150,7 @@ class PeakMemory:
             self._before = None
 
     def growth(self) -> int | None:
-        """Bytes."""
+        """Return the growth in bytes."""
         return None if self._before is None else _status("VmHWM") - self._before
 
 

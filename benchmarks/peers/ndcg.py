@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._timing import table
+from benchmarks.harness import machine, make_parser, table
 from kernelrank.metrics import ndcg
 
 DEPTH = 3
@@ -127,6 +127,8 @@ PEERS = (
 
 
 def main() -> None:
+    make_parser(__doc__).parse_args()  # there is nothing to make smaller
+    print(machine(), end="\n\n")
     rows = []
     for peer in PEERS:
         if importlib.util.find_spec(peer.package) is None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib as mpl
-
-mpl.use("Agg")
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from benchmarks.figures import add_legend, new_figure
 from benchmarks.peers.bars import Records
 from benchmarks.peers.workloads import Workload
 
@@ -25,18 +22,14 @@ _COLOURS = {
 
 
 def plot_scaling(records: Records, work: Workload, path: Path) -> Path:
-    """Draw a panel a loss, with the unit u for comparison."""
-    # Text stays text and nothing depends on the time of day, so that two versions can be compared.
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "kernelrank", "font.size": 9}):
-        figure = Figure(figsize=(9, 3.8), layout="constrained")
+    """Draw a panel per loss, with the unit u for comparison."""
+    with new_figure(path, (9, 3.8)) as figure:
         panels = figure.subplots(1, 2, sharex=True, sharey=True)
         for axes, loss in zip(panels, ("hinge", "squared_hinge"), strict=True):
             _panel(axes, records, work.name, loss)
             axes.set(title=f"{work.title}, {loss.replace('_', ' ')}", xlabel="rows")
         panels[0].set_ylabel("seconds to fit")
-        lines = {line.get_label(): line for axes in panels for line in axes.get_lines()}
-        figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines), frameon=False)
-        figure.savefig(path, metadata={"Date": None})
+        add_legend(figure, ncols=6)
     return path
 
 

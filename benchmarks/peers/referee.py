@@ -1,9 +1,8 @@
-"""The referee: one objective and one test error for everybody, computed from weights and scores alone.
+"""The referee: one objective and one test error for all competitors, computed from weights and scores alone.
 
-What a competitor reports of itself counts for nothing here, with one exception: the certified gap
-of kernelrank's tightest fit gives the lower bound of the optimum that all gaps are measured from.
-The fast evaluation is kernelrank's own; so that it need not be believed, it is compared with the
-definition, pair by pair, on the first rows of every workload.
+A competitor's own report is not used, with one exception: the certified gap of kernelrank's tightest
+fit gives the lower bound of the optimum that all gaps are measured from. The fast evaluation is
+kernelrank's own; it is compared with the definition, pair by pair, on the first rows of every workload.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ class Referee:
         self._risk = fast_loss(train, loss)
 
     def objective(self, w: NDArray[np.float64]) -> float:
-        """J(w)."""
+        """Return J(w)."""
         self._check(w)
         return self._risk(self.train.X @ w).value + self.alpha * float(w @ w)
 
     def relative_gradient(self, w: NDArray[np.float64]) -> float | None:
-        """Norm of the gradient of J at w, divided by that at zero; None if there is no gradient."""
+        """Return the norm of the gradient of J at w, divided by that at zero; None if there is no gradient."""
         if self.loss == "hinge":
             return None
         X = self.train.X
@@ -50,7 +49,7 @@ class Referee:
         return float(np.linalg.norm(here) / np.linalg.norm(start))
 
     def test_error(self, fitted: Fitted) -> float:
-        """Share of the test set's pairs in the wrong order, averaged over its queries."""
+        """Return the share of the test set's pairs in the wrong order, averaged over its queries."""
         return pairwise_error(self.test.y, fitted.scores(self.test.X), qid=self.test.qid)
 
     def _check(self, w: NDArray[np.float64]) -> None:

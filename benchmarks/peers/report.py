@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks._timing import table
-from benchmarks.peers.bars import Bar, Record, Records, judge
+from benchmarks.harness import Bar, table
+from benchmarks.peers.bars import Record, Records, judge
 from benchmarks.peers.workloads import WORKLOADS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -39,7 +39,7 @@ def write(results: dict[str, Any], folder: Path, docs: bool = False) -> str:
 
 
 def insert(page: str, text: str) -> str:
-    """Replace what is between the two marks."""
+    """Replace the text between the two marks."""
     before, _, rest = page.partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:

@@ -1,12 +1,12 @@
-"""Run kernelrank and its peers on the same data, one after the other, and write down what a referee finds.
+"""Run kernelrank and its peers on the same data, one after the other, and report what a referee measures.
 
 Every fit has a process and one thread of its own; see ``measure.py`` for what is measured. Tables,
 and plots where matplotlib is installed, go to the folder ``--out``; ``report.py`` can put them into the
 documentation. Peers that are not installed, and data that is not there, are left out, and the
 report says so.
 
-Run ``python -m benchmarks.peers.run`` in the folder of the repository; ``--quick`` runs every line at
-sizes that say nothing, ``--most-rows 16000`` gets a first impression.
+Run ``python -m benchmarks.peers.run`` in the folder of the repository; ``--quick`` takes small
+sizes, to test that everything runs; ``--most-rows 16000`` gives a first impression.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import data
-from benchmarks._timing import machine, show_progress
+from benchmarks.harness import MissingDataError, machine, make_parser, show_progress
 from benchmarks.peers import report
 from benchmarks.peers.competitors import COMPETITORS, Loss
 from benchmarks.peers.conversions import check_conversions
@@ -33,7 +32,7 @@ from benchmarks.peers.workloads import WORKLOADS, Workload, prepare
 
 @dataclass(frozen=True)
 class Entry:
-    """Who takes part in a workload, with which loss, and up to how many rows."""
+    """A competitor in a workload, with its loss and the most rows it takes part with."""
 
     competitor: str
     loss: Loss
@@ -74,7 +73,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
 
 
 def plan(work: Workload, sizes: Sequence[int], chosen: Sequence[str]) -> Iterator[Job]:
-    """All that is to be measured on a workload."""
+    """Yield all jobs of a workload."""
     for n_rows in sizes:
         for entry in ENTRIES[work.name]:
             if entry.competitor in chosen and n_rows <= entry.most_rows:
@@ -96,30 +95,29 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         show_progress(f"making {name}")
         try:
             folder = prepare(work, options.out / "data", options.quick)
-        except data.MissingDataError as reason:
+        except MissingDataError as reason:
             results["left_out"].append(f"{work.title} is left out: it {reason}.")
             continue
         sizes = [n for n in (work.quick_sizes if options.quick else work.sizes) if n <= options.most_rows]
         for job in plan(work, sizes, chosen):
             show_progress(f"{name}, {job.n_rows:,} rows, {job.loss}: {job.competitor}")
-            record = measure(job, folder) if options.quick else measure_apart(job, folder, options.limit)
+            record = measure(job, folder, once=True) if options.quick else measure_apart(job, folder, options.limit)
             results["records"].append(record)
-            # After each one: a run that is stopped has something to show.
+            # After each one, so that an interrupted run has results.
             (options.out / "results.json").write_text(json.dumps(results, indent=1))
     show_progress("")
     return results
 
 
 def installed(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Those that are, kernelrank always among them, and those that are not."""
+    """Return the competitors that are installed, always with kernelrank, and those that are not."""
     asked = [name for name in COMPETITORS if name in {"kernelrank", *names}]
     missing = [name for name in asked if COMPETITORS[name].version() is None]
     return [name for name in asked if name not in missing], missing
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.run", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes in one process, to see that everything runs")
+    parser = make_parser(__doc__)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="NAME")
     parser.add_argument("--competitors", nargs="+", choices=COMPETITORS, default=list(COMPETITORS), metavar="NAME")
     parser.add_argument("--most-rows", type=int, default=sys.maxsize, help="leave larger sizes out")

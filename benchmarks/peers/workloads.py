@@ -5,7 +5,7 @@ housing
     KERNELRANK_DATA; ``benchmarks/data.py`` says how to get the file.
 text
     Text-like and sparse: word counts with Zipf's frequencies, tf-idf, rows of unit length, 50,000
-    features, about 79 non-zeros a row; utility = dot product with one of the rows.
+    features, about 79 non-zeros per row; utility = dot product with one of the rows.
 queries
     1,000 queries of about 60 rows, 46 features in [0, 1], levels 0, 1 and 2.
 bipartite
@@ -44,9 +44,9 @@ Split = tuple[Rows, Rows]  # to train on, to test on
 
 @dataclass(frozen=True)
 class Workload:
-    """How to make the rows, which numbers of them to train on, and the regularisation.
+    """A function that makes the rows, the numbers of training rows, and alpha.
 
-    `quick` are arguments of `make` for sizes that say nothing about speed.
+    `quick` are arguments of `make` for a quick run.
     """
 
     name: str
@@ -82,7 +82,7 @@ def text(n_train: int = 512_000, n_test: int = 20_000, n_features: int = 50_000)
 
 
 def _words(rng: np.random.Generator, m: int, n_features: int, at_once: int = 10_000_000) -> Any:
-    """Count words that are drawn with frequencies 1 / rank^1.05, about 110 a row."""
+    """Count words that are drawn with frequencies 1 / rank^1.05, about 110 per row."""
     length = np.maximum(10, rng.poisson(110, m))
     total = int(length.sum())
     shares = np.cumsum(1 / np.arange(1, n_features + 1) ** 1.05)
@@ -149,7 +149,7 @@ WORKLOADS = {
 
 
 def prepare(work: Workload, cache: Path, quick: bool = False) -> Path:
-    """Make the rows if the folder does not have them yet; return where they are."""
+    """Make the rows if the folder does not have them yet, and return their folder."""
     folder = cache / (f"{work.name}-quick" if quick else work.name)
     if not folder.exists():
         unfinished = cache / f"{folder.name}.{os.getpid()}"

@@ -1,13 +1,14 @@
-"""The text of results.md: what was expected and what was found, the tables, and how to read them."""
+"""The text of results.md: hypotheses and results, the tables, and how to read them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from benchmarks._timing import table
-from experiments.auc_estimation import chance, deviations, intervals, speed
+from benchmarks.harness import number, table
+from experiments.auc_estimation import chance, dependent_rows, deviations, intervals
 from experiments.auc_estimation._shared import ALPHA, SHIFT, Setting, processor_seconds
 from experiments.auc_estimation.deviations import (
     AVERAGED_5,
@@ -20,19 +21,13 @@ from experiments.auc_estimation.deviations import (
     Summary,
     summarise,
 )
+from experiments.study import READING, Tables, span, verdict
 
 MINUTES = 20  # that the whole study may take
 NEARLY_UNBIASED = 0.01
 SEVERAL_HUNDRED = 300  # rows
 SIMULATIONS = ("deviations", "intervals", "tests and choices")
 Lines = dict[Setting, np.ndarray]
-
-
-def verdict(*holds: bool) -> str:
-    """Say whether all of it holds; if not, how much of it."""
-    if all(holds):
-        return "**confirmed**"
-    return f"**refuted** in {len(holds) - sum(holds)} of {len(holds)} settings" if len(holds) > 1 else "**refuted**"
 
 
 def pooling_is_pessimistic(found: dict[Setting, Summary], name: str) -> list[str]:
@@ -127,29 +122,20 @@ def time_text(seconds: dict[str, float], jobs: int) -> str:
     simulated = sum(seconds[name] for name in SIMULATIONS)
     busy = sum(processor_seconds.values())
     return (
-        f"{speed.machine()}. It took {sum(seconds.values()) / 60:.1f} minutes with {jobs} processes: {parts}. The"
-        f" simulations took {busy / 60:.1f} minutes of processor time, {busy / (jobs * simulated):.0%} of what {jobs}"
-        " cores have in that time; what is missing went to other programs."
+        f"With {jobs} processes: {parts}. The simulations took {busy / 60:.1f} minutes of processor time,"
+        f" {busy / (jobs * simulated):.0%} of what {jobs} cores have in that time; other programs used the rest."
     )
 
 
-def write(
-    found: dict[str, Any],
-    coverage: dict[Setting, intervals.Coverage],
-    tests: dict[str, dict[Setting, np.ndarray]],
-    dependent: str,
-    fast: str,
-    seconds: dict[str, float],
-    jobs: int,
-) -> str:
-    """Join all paragraphs."""
+def write(found: dict[str, Any], jobs: int) -> list[str]:
+    """Return all paragraphs."""
     lines: Lines = found["lines"]
     by_share, by_rows = list(deviations.BY_SHARE), [*deviations.BY_ROWS, *deviations.FEW_POSITIVES]
-    [(_, chosen)] = tests["choices"].items()
-    parts = [
+    [(_, chosen)] = found["tests"]["choices"].items()
+    return [
         "# Estimating AUC from few rows",
-        "Written by `make experiment-auc_estimation`. " + time_text(seconds, jobs),
-        summary_table(lines, seconds),
+        time_text(found["seconds"], jobs),
+        summary_table(lines, found["seconds"]),
         SET_UP.format(shift=SHIFT, alpha=ALPHA),
         found["checked"],
         "## Bias: mean deviation from the true AUC",
@@ -168,24 +154,92 @@ def write(
         "## Other models",
         OTHERS,
         deviations.model_table(found["models"]),
-        "## Intervals: how often they hold the truth",
+        f"## {COVERAGE_TITLE}",
         INTERVALS.format(**intervals.errors()),
-        intervals.coverage_table(coverage),
+        intervals.coverage_table(found["coverage"]),
+        READING,
         "![Coverage](coverage.svg)",
-        "## Tests: how often they find what is not there",
+        f"## {TESTS_TITLE}",
         TESTS,
-        chance.error_table(tests),
-        "## Choosing by the same pairs",
+        chance.error_table(found["tests"]),
+        READING,
+        f"## {CHOICES_TITLE}",
         CHOICES.format(n=len(chosen), kernels=" and ".join(chance.KERNELS), alphas=chance.N_ALPHAS),
         chance.choice_table(chosen),
-        "## Rows that depend on each other: OHSUMED",
+        READING,
+        f"## {dependent_rows.TITLE}",
         DEPENDENT,
-        dependent,
+        *found["dependent"],
+        READING,
         "## Speed",
         FAST,
-        fast,
+        found["speed"],
     ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+COVERAGE_TITLE = "Intervals: how often they contain the true AUC"
+TESTS_TITLE = "Tests: how often they reject a true hypothesis"
+CHOICES_TITLE = "Choosing by the same pairs"
+
+
+def readings(tables: Tables) -> Iterator[str]:
+    yield read_coverage(tables)
+    yield read_tests(tables)
+    yield read_choices(tables)
+    yield from dependent_rows.readings(tables)
+
+
+def read_coverage(tables: Tables) -> str:
+    [found], [_, spread] = tables[COVERAGE_TITLE], tables["Spread: standard deviation of the deviation"]
+    without, signal = ([row for row in found if row["rows, signal"].endswith(f", {n}")] for n in (0, 4))
+
+    def coverage(rows: list[dict[str, str]], name: str) -> list[float]:
+        return [number(row[name]) for row in rows if row[name]]
+
+    def rows_of(row: dict[str, str]) -> int:
+        return int(number(row["rows, signal"].partition(",")[0]))
+
+    by_rows = ", ".join(f"{number(row[LEAVE_PAIR_OUT]):.1f} % with {rows_of(row):,} rows" for row in signal)
+    # The width of a 95 % interval is twice 1.96 standard deviations.
+    ratios = [
+        spread.value(f"{rows_of(row)}, 50%, 0", LEAVE_PAIR_OUT) / (number(row[LEAVE_PAIR_OUT].partition("(")[2]) / 3.92)
+        for row in without
+    ]
+    return f"""
+        With signal, 95 % intervals from rows contain the AUC of the model in {by_rows} (leave-pair-out). Without signal
+        they are too narrow at any number of rows: {span(coverage(without, LEAVE_PAIR_OUT), ".0f")} %. There, estimates
+        by leave-pair-out have {span(ratios, ".1f")} times the standard deviation that corresponds to the widths. A row
+        changes an estimate where it is compared and where models are trained on it; intervals from rows take only the
+        first into account. Intervals of averaged folds are wider, as they have fewer pairs, and contain the AUC more
+        often at 30 rows ({number(without[0][AVERAGED_5]):.0f} % and {number(without[0][AVERAGED_10]):.0f} % without
+        signal), but not at 300 ({number(without[2][AVERAGED_5]):.0f} % and {number(without[2][AVERAGED_10]):.0f} %).
+        Intervals with the jackknife take both effects into account:
+        {span(coverage(found, intervals.JACKKNIFE), ".0f")} %."""
+
+
+def read_tests(tables: Tables) -> str:
+    [found] = tables[TESTS_TITLE]
+    share = f"p ≤ {chance.LEVEL}"
+    permutations, pooled, delong, jackknife = (
+        {(row["signal"], row["rows"], row["positive"]): number(row[share]) for row in found.select(test=name)}
+        for name in chance.TESTS.values()
+    )
+    with_signal, without = ([value for key, value in delong.items() if key[0] == n] for n in ("4", "0"))
+    return f"""
+        Permutation tests keep their level: they reject in {span(permutations.values(), ".1f")} % of the data sets, and
+        in {span(pooled.values(), ".1f")} % by pooling, whose bias the permutations share. DeLong's test of held-out
+        pairs does not keep it: it takes models as given, and rejects in {span(delong.values(), ".0f")} %. With signal
+        it improves with the number of rows ({", ".join(f"{value:.0f} %" for value in with_signal)}), without signal it
+        does not ({", ".join(f"{value:.0f} %" for value in without)}). The jackknife includes the variation of models,
+        and rejects in {span(jackknife.values(), ".0f")} %."""
+
+
+def read_choices(tables: Tables) -> str:
+    [found] = tables[CHOICES_TITLE]
+    nested, same, nothing = (row["mean estimate"] for row in found)
+    return f"""
+        The true AUC is 0.5. Chosen by the same pairs, the best model has an estimate of {same}; chosen anew without
+        each pair, {nested}; without a choice, {nothing}."""
 
 
 SET_UP = """
@@ -227,45 +281,29 @@ Around the conditional / the unconditional AUC. Standard errors are the value ti
 OTHERS = """
 30 rows, half of them positive: mean deviation ± its standard error (standard deviation from the conditional AUC).
 Models are refitted for whatever is held out, hence the few data sets; leave-pair-out of `RankRLS` has a closed form
-without ties as well. The tournament of an SVM, 435 fits a data set, was left out.
+without ties as well. The tournament of an SVM, 435 fits per data set, was left out.
 """
 
 INTERVALS = """
-95 % intervals from `interval="rows"`, and with the jackknife: how often they hold the conditional / the unconditional
-AUC (mean width). Half of the rows are positive. The standard error of a coverage of 90 % is {of_rows}; of one of 96 %
-with the jackknife, {of_jackknife}.
-
-**Reading.** With signal, intervals from rows are somewhat too narrow at 30 and 100 rows, and right from 300. Without
-signal they are too narrow at *any* number of rows: about 80 to 85 % where 95 % is said. Estimates by leave-pair-out
-then have about 1.5 times the standard deviation that the widths stand for: a row moves an estimate where it is compared
-and where models are trained on it, and intervals from rows see the first only. Intervals of averaged folds are wider,
-as they have fewer pairs, and so hold the truth more often; but not at 300 rows. Those with the jackknife see both.
+95 % intervals from `interval="rows"`, and with the jackknife: how often they contain the conditional / the
+unconditional AUC (mean width). Half of the rows are positive. The standard error of a coverage of 90 % is
+{of_rows}; of one of 96 % with the jackknife, {of_jackknife}.
 """
 
 TESTS = """
 `permutation_test` on data without signal, 199 permutations each. `compare` of two equally good models, which learn from
 disjoint features, of which the same number carry signal.
-
-**Reading.** Permutation tests keep their level, also by pooling, whose bias the permutations share. DeLong's test of
-held-out pairs does not: it takes models as given, and finds a difference two to four times as often as it says. With
-signal that gets better with the number of rows, without it does not. The jackknife sees how models vary, too.
 """
 
 CHOICES = """
-30 rows without signal, {n} data sets: whatever is chosen, the AUC is 0.5. `RankRLSCV` chooses among {alphas} alphas for
-each of two kernels, {kernels}. Chosen by the same pairs, the best of them looks better than it is.
+30 rows without signal, {n} data sets. `RankRLSCV` chooses among {alphas} alphas for each of two kernels, {kernels}, or
+a few more where the score still improves at the end of the grid.
 """
 
 DEPENDENT = """
 `RankRLS` on 106 queries, grades 0 to 2, five folds, standardised inside them: concordance inside queries, and its 95 %
-interval. *Flattery* is the mean difference of queries ± its standard error.
-
-**Reading.** Of linear models, folds of rows flatter by nothing that can be told from chance: 45 weights have no room
-for what is particular to a query. Gaussian kernels have, and gain 0.007 to 0.014 (1.6 to 4 standard errors), most with
-raw features, which tell queries apart. That is less than the width of an interval, and as much as what separates
-models. If anything it is too little: rows of a query are scored by five models, and so pooled. There are identical
-rows. 1,498 of those that are scaled have no feature at all, in many queries; some 900 have a twin in their own query,
-which folds of rows tear apart.
+interval. *optimism* is the mean difference over
+queries ± its standard error.
 """
 
 FAST = """

@@ -1,4 +1,4 @@
-"""What the parts share: data whose truth is known, repetitions on several processes."""
+"""Data whose true AUC is known, and repetitions on several processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from scipy.special import ndtr
 from threadpoolctl import threadpool_limits
 
-from benchmarks._timing import show_progress
+from benchmarks.harness import show_progress
 from kernelrank.exceptions import PooledEstimateWarning
 
 N_FEATURES = 10
@@ -23,7 +23,7 @@ CHUNKS = 16  # of the repetitions of a setting, each with a generator of its own
 
 
 class Setting(NamedTuple):
-    """Rows that are drawn: how many, the share of positive ones, and the features that tell them apart."""
+    """Number of rows, share of positive ones, and number of features that carry signal."""
 
     m: int
     share: float
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 
     @property
     def delta(self) -> np.ndarray:
-        """Difference of the class means."""
+        """Return the difference of the class means."""
         return np.where(np.arange(N_FEATURES) < self.n_signal, SHIFT, 0.0)
 
 
@@ -46,7 +46,7 @@ def draw(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray, np.nda
 
 
 def true_auc(weights: np.ndarray, setting: Setting) -> float:
-    """Area under the ROC curve of a linear model on all rows that could be drawn."""
+    """Return the AUC of a linear model on the distribution of the rows."""
     # The difference of a positive and a negative row is normal, with mean delta and covariance 2 I.
     return float(ndtr(weights @ setting.delta / np.sqrt(2 * weights @ weights)))
 
@@ -56,7 +56,7 @@ Work = Callable[[Setting, np.random.Generator, int], np.ndarray]
 
 
 def repeat(work: Work, repetitions: Mapping[Setting, int], *, jobs: int) -> dict[Setting, np.ndarray]:
-    """Do the repetitions of all settings; `work` does some, and returns a line for each."""
+    """Return the lines of all repetitions by setting; `work` does some of them, and returns one line for each."""
     tasks = [(setting, n, k) for setting, total in repetitions.items() for k, n in enumerate(_chunks(total)) if n]
     tasks.sort(key=lambda task: -task[0].m)  # the longest first
     pool = Parallel(jobs, return_as="generator", pre_dispatch="all", batch_size=1)
@@ -83,17 +83,23 @@ def _work(work: Work, setting: Setting, n: int, chunk: int) -> tuple[np.ndarray,
 
 @contextmanager
 def expecting_bias() -> Iterator[None]:
-    """Take no warnings of what is measured here."""
+    """Ignore warnings about the bias that is measured here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PooledEstimateWarning)
         yield
 
 
 def scaled(n: int, scale: float) -> int:
-    """Return fewer repetitions for a quick run, two at least."""
-    return max(2, round(n * scale))
+    """Return fewer repetitions for a quick run, three at least."""
+    return max(3, round(n * scale))
+
+
+def few(repetitions: Mapping[Setting, int], scale: float) -> dict[Setting, int]:
+    """Return the settings and repetitions of a run; in a quick run, those with the fewest rows."""
+    least = min(setting.m for setting in repetitions)
+    return {setting: scaled(n, scale) for setting, n in repetitions.items() if scale == 1 or setting.m == least}
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Of their mean."""
+    """Return the standard error of the mean."""
     return float(values.std(ddof=1) / np.sqrt(len(values)))

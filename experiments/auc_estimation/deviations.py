@@ -1,4 +1,4 @@
-"""How far estimates are from the truth: their bias and spread, by strategy, rows, share of positives and signal."""
+"""Bias and spread of estimates, by strategy, rows, share of positives and signal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.svm import SVC
 
-from benchmarks._timing import table
+from benchmarks.harness import table
 from experiments.auc_estimation._shared import (
     ALPHA,
     Setting,
@@ -42,7 +42,7 @@ MODEL_STRATEGIES = (POOLED_ROWS, POOLED_FOLDS, AVERAGED_5, AVERAGED_10, LEAVE_PA
 
 
 class Deviations(NamedTuple):
-    """Of the estimates of one strategy."""
+    """Bias and standard deviations of the estimates of one strategy."""
 
     bias: float
     error: float  # of the bias
@@ -54,7 +54,7 @@ Summary = dict[str, Deviations]
 
 
 def folds_of(m: int, n_folds: int) -> list[np.ndarray]:
-    """Deal out the rows in turn: rows of a class are alike and come together, so folds keep the shares."""
+    """Return folds that take rows in turn; rows of a class are next to each other, so folds keep the shares."""
     return [np.arange(k, m, n_folds) for k in range(n_folds)]
 
 
@@ -64,7 +64,7 @@ def right_pairs(y: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def levels(y: np.ndarray) -> np.ndarray:
-    """Mean of y without each row, which is part of its prediction: it tells the class of what is held out."""
+    """Return the mean of y without each row, which is part of its prediction and depends on its class."""
     return (y.sum() - y) / (len(y) - 1)
 
 
@@ -145,7 +145,7 @@ def other_models(setting: Setting, rng: np.random.Generator, n: int) -> np.ndarr
 
 
 def check() -> str:
-    """Make sure that estimates from one fit are those of estimate_auc, and that RLS is RankRLS with ties."""
+    """Check that estimates from one fit are those of estimate_auc, and that RLS is RankRLS with ties."""
     largest, n_checked = 0.0, 0
     for number, setting in enumerate([*BY_SHARE, Setting(100, 0.5, 4)]):
         X, y = draw(setting, np.random.default_rng(number))
@@ -217,7 +217,7 @@ def model_table(lines: dict[Setting, np.ndarray]) -> str:
 
 
 def name_of(setting: Setting) -> str:
-    """Rows, share of positive ones, and features that carry signal."""
+    """Return the number of rows, share of positive ones, and number of features that carry signal."""
     return f"{setting.m}, {setting.share:.0%}, {setting.n_signal}"
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks._timing import table
-from experiments.auc_estimation._shared import ALPHA, Setting, draw, repeat, scaled, true_auc
+from benchmarks.harness import table
+from experiments.auc_estimation._shared import ALPHA, Setting, draw, few, repeat, true_auc
 from experiments.auc_estimation.deviations import (
     AVERAGED_5,
     AVERAGED_10,
@@ -63,8 +63,8 @@ def coverage(lines: np.ndarray, strategies: tuple[str, ...], mean_auc: float) ->
 
 def run(scale: float, jobs: int, mean_aucs: dict[Setting, float]) -> dict[Setting, Coverage]:
     """Measure the coverage in each setting; `mean_aucs` are the unconditional ones."""
-    rows = repeat(of_rows, {key: scaled(n, scale) for key, n in REPETITIONS.items()}, jobs=jobs)
-    jackknife = repeat(of_jackknife, {key: scaled(n, scale) for key, n in OF_JACKKNIFE.items()}, jobs=jobs)
+    rows = repeat(of_rows, few(REPETITIONS, scale), jobs=jobs)
+    jackknife = repeat(of_jackknife, few(OF_JACKKNIFE, scale), jobs=jobs)
     found = {setting: coverage(lines, BY_STRATEGY, mean_aucs[setting]) for setting, lines in rows.items()}
     for setting, lines in jackknife.items():
         found[setting] |= coverage(lines, (JACKKNIFE,), mean_aucs[setting])
@@ -72,7 +72,7 @@ def run(scale: float, jobs: int, mean_aucs: dict[Setting, float]) -> dict[Settin
 
 
 def errors() -> dict[str, str]:
-    """Say how sure the coverages are, by rows."""
+    """Return the standard errors of the coverages, by rows."""
 
     def each(coverage: float, counts: dict[int, int]) -> str:
         parts = [

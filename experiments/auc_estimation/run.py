@@ -2,36 +2,27 @@
 
     [KERNELRANK_DATA=...] python -m experiments.auc_estimation.run [--quick]
 
-Writes ``results.md`` and its figures beside this file. ``--quick`` does little of everything in less than a minute,
-prints the tables, and writes nothing.
+Only the part on OHSUMED reads data; without them it is left out.
 """
 
 from __future__ import annotations
 
-import argparse
+import sys
 import time
-import warnings
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from experiments.auc_estimation import chance, dependent_rows, deviations, intervals, plots, speed
-from experiments.auc_estimation._results import write
-from kernelrank.exceptions import PathEndWarning
+from experiments.auc_estimation import _results, chance, dependent_rows, deviations, intervals, plots, speed
+from experiments.study import Run, main
 
-QUICK = 0.002  # of the repetitions
+QUICK = 0.0002  # share of the repetitions
+readings = _results.readings
 
 
-def main() -> None:
-    warnings.simplefilter("ignore", PathEndWarning)  # the grids of alpha are fixed by design
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a smoke run: prints, writes nothing")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    arguments = parser.parse_args()
-    scale, jobs = QUICK if arguments.quick else 1.0, arguments.jobs
+def measure(run: Run) -> dict[str, Any]:
+    scale = QUICK if run.quick else 1.0
     seconds: dict[str, float] = {}
 
     def timed(name: str, work: Callable[..., Any], *options: Any) -> Any:
@@ -40,23 +31,22 @@ def main() -> None:
         seconds[name] = time.perf_counter() - began
         return found
 
-    found = timed("deviations", deviations.run, scale, jobs)
+    found = timed("deviations", deviations.run, scale, run.jobs)
     mean_aucs = {setting: float(lines[:, 0].mean()) for setting, lines in found["lines"].items()}
-    coverage = timed("intervals", intervals.run, scale, jobs, mean_aucs)
-    tests = timed("tests and choices", chance.run, scale, jobs)
-    with threadpool_limits(limits=jobs):
-        dependent = timed("dependent rows", dependent_rows.run, scale)
-    fast = timed("speed", speed.run, scale)
-    text = write(found, coverage, tests, dependent, fast, seconds, jobs)
-    print(text)
-    if arguments.quick:
-        with TemporaryDirectory() as folder:
-            plots.draw_all(found["lines"], coverage, Path(folder))
-        return
-    here = Path(__file__).parent
-    plots.draw_all(found["lines"], coverage, here)
-    (here / "results.md").write_text(text)
+    found["coverage"] = timed("intervals", intervals.run, scale, run.jobs, mean_aucs)
+    found["tests"] = timed("tests and choices", chance.run, scale, run.jobs)
+    with threadpool_limits(limits=1 if run.quick else run.jobs):
+        found["dependent"] = timed("dependent rows", dependent_rows.run, run.quick)
+    found["speed"] = timed("speed", speed.run, scale)
+    return found | {"seconds": seconds}
 
+
+def report(found: dict[str, Any], run: Run) -> list[str]:
+    plots.draw_all(found["lines"], found["coverage"], run.results)
+    return _results.write(found, run.jobs)
+
+
+PARTS = {"results": sys.modules[__name__]}
 
 if __name__ == "__main__":
-    main()
+    main("auc_estimation", __doc__, PARTS)

@@ -1,21 +1,15 @@
-"""What closed forms save: all pairs held out of 1,000 rows, and 1,000 permutations of 300."""
+"""Time saved by closed forms: all pairs held out of 1,000 rows, and 1,000 permutations of 300."""
 
 from __future__ import annotations
 
-import os
-import platform
-import time
 from collections.abc import Callable
 
-import joblib
 import numpy as np
-import scipy
-import sklearn
 from sklearn.base import clone
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
-import kernelrank
-from benchmarks._timing import show_progress, table
+from benchmarks._timing import best_times
+from benchmarks.harness import show_progress, table
 from experiments.auc_estimation._shared import ALPHA, Setting, draw, scaled
 from kernelrank import RankRLS
 from kernelrank.kernels import Gaussian
@@ -30,13 +24,8 @@ N_PERMUTATIONS = 1000
 
 
 def seconds(work: Callable[[], object], repetitions: int = 3) -> float:
-    """Time the fastest of several runs."""
-    times = []
-    for _ in range(repetitions):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return min(times)
+    """Return the seconds of the fastest of several runs."""
+    return best_times({"": work}, repetitions, repetitions)[""]
 
 
 def refit(model: RankRLS, X: np.ndarray, y: np.ndarray, pair: np.ndarray) -> np.ndarray:
@@ -85,16 +74,4 @@ def run(scale: float) -> str:
             *("one refit", "all refits (extrapolated)", "factor", "permutations"),
         ],
         rows,
-    )
-
-
-def machine() -> str:
-    """Say what it ran on."""
-    blas = sorted(
-        {f"{each['internal_api']} {each['version']}" for each in threadpool_info() if each["user_api"] == "blas"}
-    )
-    return (
-        f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, kernelrank"
-        f" {kernelrank.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn"
-        f" {sklearn.__version__}, joblib {joblib.__version__}, {', '.join(blas)}; one BLAS thread a process"
     )

@@ -1,4 +1,4 @@
-"""Where the time of an iteration goes, how far that is from the least possible, and what float32 changes.
+"""Time of an iteration by its parts, its ratio to the least possible time, and the effect of float32.
 
 - One thread, seconds of processor time, the best of several runs.
 - *products*, *counting*, *QP* are timed inside the solver, *other* is the rest of it. *sort* is part of counting: the
@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from time import process_time
 from typing import Any
 
@@ -19,61 +19,47 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data
-from benchmarks._timing import best_times, show_progress, table
+from benchmarks._timing import best_times
+from benchmarks.harness import MissingDataError, show_progress, table
 from benchmarks.peers.measure import PeakMemory, unit_tasks
 from benchmarks.peers.referee import Referee
 from benchmarks.peers.workloads import Rows
 from benchmarks.training import PARTS, train
-from experiments.covtype.run import load as covtype_rows
-from experiments.linearithmic_ranksvm._shared import ALPHAS, TITLES, Found, Study, alone, as_list, matrix_bytes
+from experiments.covtype.run import load as load_covtype
+from experiments.linearithmic_ranksvm._shared import ALPHAS, TITLES, Found, Study, matrix_bytes, method
+from experiments.study import READING, Run, Tables, alone, as_list, span
 from kernelrank import RankSVM
 
 RUNS = (3, 200)  # at least and at most
-RUN_FOR = 2.0  # seconds
+RUN_FOR, QUICK_RUN_FOR = 2.0, 0.01  # seconds
 COVTYPE_ALPHA = 1e-4  # chosen by experiments/covtype
 BANDWIDTH_BYTES = 1 << 28
 PRECISIONS = ("float64", "float32")
-READING = """
-**Reading.** With many rows an iteration costs 1.4 (text) to 1.6 (covtype) times two products and a sort: it has two
-counting passes, because of the line search, and they sort too. The QP and Python are next to nothing. On California
-housing it is 4.9 times: with 8 features the products hardly count and u is nearly all sort, while an iteration has two
-counting passes of 2.3 sorts each (NumPy's sort is vectorised; a pass, once sorted, goes through a tree for each row),
-and at 1.2 milliseconds an iteration a fifth is Python and the QP. Without line search, one pass an iteration, it is 2.7
-times; there are more of them, for about the same time in all.
-
-*from memory* is what the products would take if X came from memory at full speed: less than they take on text, where
-they gather, and more on housing and covtype, whose X a cache holds. An iteration is 1.2 to 3.1 times that and a sort.
-
-A10 reports less than six seconds for an iteration with half a million rows of covtype; here it is 0.05 seconds, for the
-397,050 rows there are. float32 saves a third of the data's memory and a sixth of the time, for the same objective to
-nine digits: sums are float64 sums in either case.
-"""
+TITLE, PRECISION_TITLE = "Where the time of an iteration goes", "float32 and float64"
+COVTYPE = "covtype, 7 ordered classes"
 
 
-def measure(study: Study) -> Found:
+def measure(run: Run) -> Found:
+    study = Study(run)
     left_out: list[str] = []
     records: list[Found] = []
+    run_for = QUICK_RUN_FOR if run.quick else RUN_FOR
     for name in study.workloads(left_out):
         rows, test = study.rows(name)
-        records += [split(TITLES[name], rows, test, ALPHAS[name], line_search) for line_search in (True, False)]
+        problems = [(TITLES[name], rows, test, ALPHAS[name], line_search) for line_search in (True, False)]
+        records += [split(*problem, run_for) for problem in problems]
     try:
-        rows, test = covtype()
-    except data.MissingDataError as reason:
+        rows = Rows(*load_covtype(run.quick))
+    except MissingDataError as reason:
         left_out.append(f"covtype is left out: it {reason}.")
     else:
-        records.append(split("covtype, 7 ordered classes", rows, test, COVTYPE_ALPHA, line_search=True))
+        records.append(split(COVTYPE, rows, rows, COVTYPE_ALPHA, True, run_for))
     show_progress("costs: float32")
     return {"records": records, "left_out": left_out, "precision": compare_precisions(study)}
 
 
-def covtype() -> tuple[Rows, Rows]:
-    """Return all rows of the sample, to train on and to test on: this is about time."""
-    data.find("other/covtype_sample.npz")
-    rows = Rows(*covtype_rows(None))
-    return rows, rows
-
-
-def split(title: str, rows: Rows, test: Rows, alpha: float, line_search: bool) -> Found:
+def split(title: str, rows: Rows, test: Rows, alpha: float, line_search: bool, run_for: float) -> Found:
+    """Return the costs of an iteration, best of the runs that fit in `run_for` seconds."""
     title += "" if line_search else ", no line search"
     show_progress(f"costs: {title}")
     everything = data.Dataset(rows.X, rows.y, test.X, test.y)
@@ -81,7 +67,7 @@ def split(title: str, rows: Rows, test: Rows, alpha: float, line_search: bool) -
     result, units = fastest.result, unit_tasks(rows)
     tasks = {**units, "argsort": lambda: np.argsort(result.scores)}
     best = dict.fromkeys(tasks, np.inf)
-    for _ in range(int(np.clip(RUN_FOR / fastest.total, *RUNS))):
+    for _ in range(int(np.clip(run_for / fastest.total, *RUNS))):
         again = train(everything, alpha, line_search, process_time)
         fastest = min(fastest, again, key=lambda run: run.total)
         now = best_times(tasks, 2, 4, process_time)
@@ -102,18 +88,18 @@ def split(title: str, rows: Rows, test: Rows, alpha: float, line_search: bool) -
 
 
 def bandwidth() -> float:
-    """Bytes a second that one thread reads."""
+    """Return the bytes per second that one thread reads."""
     numbers = np.ones(BANDWIDTH_BYTES // 8)
     return numbers.nbytes / best_times({"": numbers.sum}, 3, 5, process_time)[""]
 
 
 def compare_precisions(study: Study) -> list[Found]:
-    """Fit the text in both, each in a process of its own, and evaluate both solutions in float64."""
+    """Fit the text in both precisions, each in a process of its own, and evaluate both solutions in float64."""
     train_rows, test = study.rows("text")
     referee = Referee(train_rows, test, ALPHAS["text"], "hinge")
     found = []
     for dtype in PRECISIONS:
-        w, record = alone(fit_precision, study, dtype)
+        w, record = fit_precision(study, dtype) if study.quick else alone(fit_precision, study, dtype)
         found.append({**record, "objective in float64": referee.objective(w)})
     return found
 
@@ -142,7 +128,7 @@ def fit_precision(study: Study, dtype: str) -> tuple[np.ndarray, Found]:
     }
 
 
-def report(found: Found, folder: Path) -> list[str]:
+def report(found: Found, run: Run) -> list[str]:
     heading = [
         *("rows", "iterations", "passes", "gap", "prepare s", "solve s", "ms / iteration"),
         *(
@@ -157,9 +143,9 @@ def report(found: Found, folder: Path) -> list[str]:
             "ratio to it",
         ),
     ]
-    parts = ["# Where the time of an iteration goes", as_list(found["left_out"])]
+    parts = [f"# {TITLE}", method(__doc__), as_list(found["left_out"])]
     parts.append(table(["data", *heading], map(cost_cells, found["records"])))
-    return [*filter(None, parts), "## float32 and float64", precision_table(found["precision"]), READING.strip()]
+    return [*filter(None, parts), f"## {PRECISION_TITLE}", precision_table(found["precision"]), READING]
 
 
 def cost_cells(r: Found) -> list[str]:
@@ -195,3 +181,33 @@ def precision_table(records: list[Found]) -> str:
         for r in records
     ]
     return table(heading, cells)
+
+
+def readings(tables: Tables) -> Iterator[str]:
+    [costs], [precision] = tables[TITLE], tables[PRECISION_TITLE]
+    housing, plain, text, covtype = (
+        costs.row(name) for name in (TITLES["housing"], f"{TITLES['housing']}, no line search", TITLES["text"], COVTYPE)
+    )
+    sort, tree = (float(housing[name]) for name in ("sort %", "other counting %"))
+    overhead = float(housing["QP %"]) + float(housing["other %"])
+    double, single = precision
+    memory = float(single["X MB"]) / float(double["X MB"])
+    yield f"""
+        With many rows an iteration costs {text["ratio"]} (text) and {covtype["ratio"]} (covtype) times two products and
+        a sort: it has two counting passes, because of the line search, and each of them sorts. The QP takes
+        {text["QP %"]} % of the time on text and {covtype["QP %"]} % on covtype. On California housing the ratio is
+        {housing["ratio"]}: with 8 features the products take {housing["products %"]} % of the time and u is nearly all
+        sort, while a counting pass takes {(sort + tree) / sort:.1f} sorts (NumPy's sort is vectorised on some
+        processors; a pass goes through a tree for each row once the scores are sorted). At
+        {housing["ms / iteration"]} milliseconds per iteration, {overhead:.0f} % is Python and the QP. Without line
+        search, with one pass per iteration, the ratio is {plain["ratio"]}; there are {plain["iterations"]} iterations
+        instead of {housing["iterations"]}, for {plain["solve s"]} instead of {housing["solve s"]} seconds in all.
+
+        *from memory* is the time of the products if X came from memory at full speed. An iteration takes
+        {span(costs.column("ratio to it"), ".1f")} times that and a sort.
+
+        A10 reports less than six seconds for an iteration with half a million rows of covtype; here it is
+        {float(covtype["ms / iteration"]) / 1000:.2f} seconds, for {covtype["rows"]} rows. float32 needs {memory:.2f}
+        times the memory and {single["of float64"]} times the time; the objectives are
+        {single["objective, float64 X"]} and {double["objective, float64 X"]}, because sums are float64 sums in both
+        cases."""

@@ -8,17 +8,18 @@ alpha is 1e-5, tol 0.001. *fit s* is of the clock, *processor s* of both threads
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from time import perf_counter, process_time
 
 import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from benchmarks._timing import show_progress, table
+from benchmarks.harness import number, show_progress, table
 from benchmarks.peers.measure import PeakMemory
 from benchmarks.peers.workloads import Rows
-from experiments.linearithmic_ranksvm._shared import Found, Study, alone, matrix_bytes
+from experiments.linearithmic_ranksvm._shared import Found, Study, matrix_bytes, method
+from experiments.study import READING, Run, Tables, alone
 from kernelrank import RankSVM
 
 FITS = ((1_000_000, "hinge"), (1_000_000, "squared_hinge"), (10_000_000, "hinge"))
@@ -28,15 +29,11 @@ N_FEATURES = 100_000
 NON_ZEROS = 50
 AT_ONCE = 100_000  # rows made at a time
 ALPHA = 1e-5
-READING = """
-**Reading.** Fifty million million pairs are ordered to a certified gap of 0.001 in 37 passes and 40 seconds, with less
-than 90 bytes a row beyond X: a fifth of what X takes. Ten times the rows take as many iterations, and 17 times the
-processor time. m log m would be 12; the rest is likely to be memory, since scores, places and counts of ten million
-rows are in no cache. Both threads are busy for 86 % of the time.
-"""
+TITLE = "Ten million rows on two threads"
 
 
-def measure(study: Study) -> Found:
+def measure(run: Run) -> Found:
+    study = Study(run)
     records = []
     for m, loss in QUICK if study.quick else FITS:
         show_progress(f"large: {m:,} rows, {loss}")
@@ -98,12 +95,12 @@ def make_rows(n_rows: int, seed: int) -> Rows:
     return Rows(sp.csr_matrix((numbers, indices, starts), shape=(n_rows, N_FEATURES)), y)
 
 
-def report(found: Found, folder: Path) -> list[str]:
+def report(found: Found, run: Run) -> list[str]:
     def gigabytes(value: int | None) -> str:
         return "" if value is None else f"{value / 1e9:.3g}"
 
     heading = [
-        *("rows, loss", "pairs", "X GB", "GB to make it", "GB beyond it", "bytes a row", "fit s", "processor s"),
+        *("rows, loss", "pairs", "X GB", "GB to make it", "GB beyond it", "bytes per row", "fit s", "processor s"),
         *("iterations", "products", "passes", "certified gap", "objective", "test error"),
     ]
     cells = [
@@ -123,7 +120,24 @@ def report(found: Found, folder: Path) -> list[str]:
         for r in found["records"]
     ]
     return [
-        "# Ten million rows on two threads",
+        f"# {TITLE}",
+        method(__doc__),
         table(heading, cells),
-        READING.strip(),
+        READING,
     ]
+
+
+def readings(tables: Tables) -> Iterator[str]:
+    [found] = tables[TITLE]
+    small, _, large = found
+    times = float(large["processor s"]) / float(small["processor s"])
+    m, n = number(large["rows, loss"]), number(small["rows, loss"])
+    busy = float(large["processor s"]) / (2 * float(large["fit s"]))
+    share = float(large["GB beyond it"]) / float(large["X GB"])
+    yield f"""
+        The {large["pairs"]} pairs of {m:,.0f} rows are ordered to a certified gap of {large["certified gap"]} in
+        {large["passes"]} passes and {large["fit s"]} seconds, with {large["bytes per row"]} bytes per row beyond X,
+        {share:.0%} of the size of X. {m / n:.0f} times the rows take {large["iterations"]} iterations instead of
+        {small["iterations"]}, and {times:.0f} times the processor time. m log m would be
+        {m * np.log(m) / (n * np.log(n)):.0f} times; the rest is likely to be memory, since scores, positions and counts
+        of ten million rows fit in no cache. Both threads are busy for {busy:.0%} of the time."""

@@ -1,34 +1,35 @@
-"""Cross-validation with a Nystrom map: what held-out basis rows do to it, and what taking them out costs.
+"""Cross-validation with a Nystrom map: the effect of held-out basis rows, and the cost of removing them.
 
-    python -m experiments.nystrom.run
+    python -m experiments.nystrom.run [--quick]
 
 Figure 1 and tables 1 and 2 of Airola, Pahikkala and Salakoski (2011). Their data, candidate parses of 600 sentences and
-a graph kernel on them, cannot be had; here they are made: rows of the same group are more alike than others, and are
-predicted from other groups. One BLAS thread. Some minutes; writes ``results.md`` beside this file.
+a graph kernel on them, are not available. Generated data take their place: rows of the same group are more alike than
+others, and are predicted from other groups. One BLAS thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+import sys
+from collections.abc import Callable, Iterator
 from time import process_time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from benchmarks._timing import table
+from benchmarks._timing import best_times
+from benchmarks.harness import show_progress, table
+from experiments.study import READING, Run, Tables, main, span
 from kernelrank import RLS, NystromMap
 from kernelrank.kernels import Gaussian
 
-N_GROUPS = 600
-N_ROWS = 9856
+N_GROUPS, N_ROWS = 600, 9856
+QUICK_GROUPS, QUICK_ROWS = 20, 200
 N_FEATURES = 10
 GAMMA = 0.3  # the kernel is about 0.6 inside a group, and 0.001 between groups
 LAMBDAS = 10.0 ** np.arange(-9, 10)
 ALPHA = 1e-4
 PER_GROUP = (1, 2, 3, 4)  # basis rows
-MEASURED_FOLDS = 5  # of the slow way, from which the time of all is told
+MEASURED_FOLDS = 5  # of the slow methods; the time of all folds is extrapolated from them
 PUBLISHED = {  # processor seconds, by number of basis rows: once, efficient, baseline
     "leave-group-out": {
         598: (6, 532, 3639),
@@ -38,19 +39,16 @@ PUBLISHED = {  # processor seconds, by number of basis rows: once, efficient, ba
     },
     "10 folds": {598: (6, 33, 49), 1181: (28, 112, 226), 1742: (63, 234, 512), 2297: (123, 408, 937)},
 }
-READING = """
-**Reading.** Basis rows that belong to the test part make features that are large for test rows only, and next to zero
-for the rows that are trained on. With little regularisation their weights are noise, and the estimate is more than
-twice too large (in the paper almost four times). With some, they are a prior that new rows will not have, and the
-estimate is too good. With much, both are the same. So keeping them also misleads the choice of lambda.
-
-In the tables, *projection* takes the features that are there to those without the held-out basis rows (`without`,
-`restrict`). *implicit* only finds the directions that are lost: all that a method needs that works on weights, as
-the closed forms of the last table do. Theorem 1 of the paper is the same in other formulas. *Again* is the map of the
-remaining basis rows, from the kernel matrix, which is there; its time, and that of *projection* and *refits*, is that
-of {measured} folds, times their number. Processor seconds, one thread; the paper's are of another machine, and it is
-the ratios that compare.
+METHODS = """
+*projection* maps the existing features to those without the held-out basis rows (`without`, `restrict`). *implicit*
+only finds the directions that are lost, which is enough for a method that works on weights, as the closed forms of the
+last table do. Theorem 1 of the paper says the same in other formulas. *again* computes the map of the remaining basis
+rows from the kernel matrix, which is given. The times of *again*, *projection* and *refits* are extrapolated from
+{measured} folds. Processor seconds, one thread; the paper's are of another machine, so only the ratios can be compared.
 """
+FIGURE = "Figure 1: kept and removed basis rows"
+TABLES = {"leave-group-out": "Table 1: leave-group-out", "10 folds": "Table 2: ten folds"}
+WHOLE = "All of leave-group-out"
 
 
 class Data(NamedTuple):
@@ -58,24 +56,29 @@ class Data(NamedTuple):
     y: np.ndarray
     groups: np.ndarray
 
+    @property
+    def n_groups(self) -> int:
+        """Return the number of groups."""
+        return int(self.groups[-1]) + 1
 
-def make_data(seed: int = 0) -> Data:
-    """Rows around the centre of their group; scores that depend on both."""
+
+def make_data(n_groups: int, n_rows: int, seed: int = 0) -> Data:
+    """Return rows around the centre of their group, and scores that depend on both."""
     rng = np.random.default_rng(seed)
-    sizes = np.full(N_GROUPS, N_ROWS // N_GROUPS)
-    sizes[: N_ROWS % N_GROUPS] += 1
-    for _ in range(5 * N_GROUPS):  # of different sizes, up to twenty
-        a, b = rng.choice(N_GROUPS, 2, replace=False)
+    sizes = np.full(n_groups, n_rows // n_groups)
+    sizes[: n_rows % n_groups] += 1
+    for _ in range(5 * n_groups):  # of different sizes, up to twenty
+        a, b = rng.choice(n_groups, 2, replace=False)
         if sizes[a] < 20 and sizes[b] > 4:
             sizes[a], sizes[b] = sizes[a] + 1, sizes[b] - 1
-    groups = np.repeat(np.arange(N_GROUPS), sizes)
-    centres = rng.normal(size=(N_GROUPS, N_FEATURES))
-    X = centres[groups] + 0.3 * rng.normal(size=(N_ROWS, N_FEATURES))
+    groups = np.repeat(np.arange(n_groups), sizes)
+    centres = rng.normal(size=(n_groups, N_FEATURES))
+    X = centres[groups] + 0.3 * rng.normal(size=(n_rows, N_FEATURES))
     y = (
         np.sin(X[:, 0])
         + X[:, 1] * X[:, 2] / 2
-        + 0.5 * rng.normal(size=N_GROUPS)[groups]
-        + 0.3 * rng.normal(size=N_ROWS)
+        + 0.5 * rng.normal(size=n_groups)[groups]
+        + 0.3 * rng.normal(size=n_rows)
     )
     return Data(X, y, groups)
 
@@ -86,13 +89,13 @@ def make_map(data: Data, per_group: int) -> NystromMap:
 
 
 def folds_of_groups(groups: np.ndarray, n_folds: int, seed: int = 0) -> list[np.ndarray]:
-    """Rows of each fold; groups stay together."""
-    order = np.random.default_rng(seed).permutation(N_GROUPS)
+    """Return the rows of each fold; groups stay together."""
+    order = np.random.default_rng(seed).permutation(groups[-1] + 1)
     return [np.flatnonzero(np.isin(groups, part)) for part in np.array_split(order, n_folds)]
 
 
 def errors(features: np.ndarray, y: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """Sum of squared errors on a test part, for each lambda."""
+    """Return the sum of squared errors on a test part, for each lambda."""
     train = np.setdiff1d(np.arange(len(y)), test)
     model = RLS().fit(features[train], y[train])
     weights = model.path(LAMBDAS / len(train))
@@ -101,14 +104,14 @@ def errors(features: np.ndarray, y: np.ndarray, test: np.ndarray) -> np.ndarray:
 
 
 def figure(data: Data) -> list[list[str]]:
-    """Mean squared error of ten folds, with the basis rows of a fold and without them."""
+    """Return rows of the table of mean squared errors of ten folds, with the basis rows of a fold and without them."""
     nystrom = make_map(data, 2)
     features = nystrom.transform(data.X)
     kept, removed = np.zeros(len(LAMBDAS)), np.zeros(len(LAMBDAS))
     for number, test in enumerate(folds_of_groups(data.groups, 10)):
-        print(f"figure 1: fold {number + 1} of 10", flush=True)
-        kept += errors(features, data.y, test) / N_ROWS
-        removed += errors(nystrom.without(test).restrict(features), data.y, test) / N_ROWS
+        show_progress(f"figure 1: fold {number + 1} of 10")
+        kept += errors(features, data.y, test) / len(data.y)
+        removed += errors(nystrom.without(test).restrict(features), data.y, test) / len(data.y)
     return [
         [f"1e{int(np.log10(each)):+d}", f"{a:.4f}", f"{b:.4f}", f"{a / b:.2f}"]
         for each, a, b in zip(LAMBDAS, kept, removed, strict=True)
@@ -116,16 +119,11 @@ def figure(data: Data) -> list[list[str]]:
 
 
 def seconds(work: Callable[[], object], repeats: int = 1) -> float:
-    found = []
-    for _ in range(repeats):
-        start = process_time()
-        work()
-        found.append(process_time() - start)
-    return min(found)
+    return best_times({"": work}, repeats, repeats, process_time)[""]
 
 
 def times(data: Data, per_group: int, folds: list[np.ndarray]) -> dict[str, float]:
-    """Seconds of all folds, by method."""
+    """Return the seconds of all folds, by method."""
     nystrom = make_map(data, per_group)
     once = seconds(lambda: nystrom.transform(data.X), 2)
     features, kernel = nystrom.transform(data.X), nystrom.kernel_(data.X, nystrom.basis_)
@@ -149,7 +147,7 @@ def times(data: Data, per_group: int, folds: list[np.ndarray]) -> dict[str, floa
 def time_table(data: Data, title: str, folds: list[np.ndarray]) -> list[list[str]]:
     rows = []
     for per_group, (size, published) in zip(PER_GROUP, PUBLISHED[title].items(), strict=True):
-        print(f"{title}: {per_group} basis rows a group", flush=True)
+        show_progress(f"{title}: {per_group} basis rows per group")
         found = times(data, per_group, folds)
         _, efficient, baseline = published
         rows.append(
@@ -166,11 +164,11 @@ def time_table(data: Data, title: str, folds: list[np.ndarray]) -> list[list[str
 
 
 def whole(data: Data, folds: list[np.ndarray]) -> list[list[str]]:
-    """Seconds of leave-group-out predictions of RLS: held out in closed form, and by a refit of map and model."""
+    """Return rows of the table of leave-group-out of RLS: in closed form, and by refits of map and model."""
     rows = []
     for per_group in PER_GROUP:
-        n_basis = per_group * N_GROUPS
-        print(f"whole cross-validation: {n_basis} basis rows", flush=True)
+        n_basis = per_group * data.n_groups
+        show_progress(f"whole cross-validation: {n_basis} basis rows")
         model = RLS(ALPHA, kernel=Gaussian(GAMMA), n_basis=n_basis)
         start = process_time()
         found = model.fit(data.X, data.y).hold_out(folds)
@@ -179,7 +177,7 @@ def whole(data: Data, folds: list[np.ndarray]) -> list[list[str]]:
         measured = range(0, len(folds), len(folds) // MEASURED_FOLDS)[:MEASURED_FOLDS]
         for number in measured:
             test, start = folds[number], process_time()
-            train, basis = np.setdiff1d(np.arange(N_ROWS), test), np.setdiff1d(model.basis_indices_, test)
+            train, basis = np.setdiff1d(np.arange(len(data.y)), test), np.setdiff1d(model.basis_indices_, test)
             nystrom = NystromMap(Gaussian(GAMMA), selection=basis).fit(data.X)
             other = RLS(ALPHA).fit(nystrom.transform(data.X[train]), data.y[train])
             expected = other.predict(nystrom.transform(data.X[test]))
@@ -189,46 +187,64 @@ def whole(data: Data, folds: list[np.ndarray]) -> list[list[str]]:
     return rows
 
 
-def main() -> None:
-    data = make_data()
-    heading = [
-        *("basis rows, paper", "efficient s", "baseline s", "ratio"),
-        *(
-            "basis rows, ours",
-            "map once s",
-            "again s",
-            "projection s",
-            "implicit s",
-            "again / projection",
-            "again / implicit",
-        ),
-    ]
-    by_group = [np.flatnonzero(data.groups == group) for group in range(N_GROUPS)]
-    parts = [
-        "# Cross-validation with a Nystrom map",
-        "Written by `python -m experiments.nystrom.run`.",
-        f"## Figure 1: {N_GROUPS} groups, {N_ROWS:,} rows, two basis rows a group, ten folds of groups",
-        "Mean squared error of RLS. *kept*: the map has the basis rows of the test part; *removed*: it has not.",
-        table(["lambda", "kept", "removed", "kept / removed"], figure(data), n_texts=0),
-        "## Table 1: leave-group-out",
-        table(heading, time_table(data, "leave-group-out", by_group), n_texts=0),
-        "## Table 2: ten folds",
-        table(heading, time_table(data, "10 folds", folds_of_groups(data.groups, 10)), n_texts=0),
-        "## All of leave-group-out",
-        f"Held-out predictions of RLS at alpha {ALPHA:g}, for all {N_GROUPS} groups, from the rows on: `RLS(n_basis)`"
-        " and its `hold_out`, against a refit of map and model a group.",
-        table(
-            ["basis rows", "closed form s", "refits s", "refits / closed form", "largest difference"],
-            whole(data, by_group),
-            n_texts=0,
-        ),
-        READING.strip().format(measured=MEASURED_FOLDS),
-    ]
-    text = "\n\n".join(parts) + "\n"
-    Path(__file__).with_name("results.md").write_text(text)
-    print(text)
+def measure(run: Run) -> dict[str, Any]:
+    data = make_data(QUICK_GROUPS, QUICK_ROWS) if run.quick else make_data(N_GROUPS, N_ROWS)
+    by_group = [np.flatnonzero(data.groups == group) for group in range(data.n_groups)]
+    return {
+        "groups": data.n_groups,
+        "rows": len(data.y),
+        "figure": figure(data),
+        "leave-group-out": time_table(data, "leave-group-out", by_group),
+        "10 folds": time_table(data, "10 folds", folds_of_groups(data.groups, 10)),
+        "whole": whole(data, by_group),
+    }
 
+
+def report(found: dict[str, Any], run: Run) -> list[str]:
+    heading = [
+        *("basis rows, paper", "efficient s", "baseline s", "ratio", "basis rows, ours", "map once s", "again s"),
+        *("projection s", "implicit s", "again / projection", "again / implicit"),
+    ]
+    whole_heading = ["basis rows", "closed form s", "refits s", "refits / closed form", "largest difference"]
+    return [
+        "# Cross-validation with a Nystrom map",
+        f"## {FIGURE}",
+        f"{found['groups']} groups, {found['rows']:,} rows, two basis rows per group, ten folds of groups. Mean squared"
+        " error of RLS. *kept*: the map has the basis rows of the test part; *removed*: it does not.",
+        table(["lambda", "kept", "removed", "kept / removed"], found["figure"], n_texts=0),
+        *(part for name, title in TABLES.items() for part in (f"## {title}", table(heading, found[name], n_texts=0))),
+        f"## {WHOLE}",
+        f"Held-out predictions of RLS at alpha {ALPHA:g}, for all {found['groups']} groups: `RLS(n_basis)` and its"
+        " `hold_out`, against a refit of map and model per group.",
+        table(whole_heading, found["whole"], n_texts=0),
+        METHODS.format(measured=MEASURED_FOLDS),
+        READING,
+    ]
+
+
+def readings(tables: Tables) -> Iterator[str]:
+    [errors], [closed] = tables[FIGURE], tables[WHOLE]
+    ratio = errors.column("kept / removed")
+    (kept, lam), (removed, lam_removed) = (
+        min(zip(errors.column(name), (row["lambda"] for row in errors), strict=True)) for name in ("kept", "removed")
+    )
+    truth = float(errors.row(lam)["removed"])
+    speed = {name: [float(row["again / projection"]) for row in tables[title][0]] for name, title in TABLES.items()}
+    yield f"""
+        Basis rows of the test part make features that are large for test rows only, and close to zero for the training
+        rows. With little regularisation their weights are noise, and the error is {ratio.max():.1f} times too large
+        (in the paper almost four times). With some regularisation they act as a prior that new rows do not have, and
+        the error is too small: {ratio.min():.2f} times the true one at worst. With much regularisation both are the
+        same. Keeping them also misleads the choice of lambda: it suggests lambda {lam} with an error of {kept:.3f},
+        where the error is {truth:.3f}; the best is {removed:.3f}, at lambda {lam_removed}.
+
+        Removing basis rows by a projection is {span(speed["leave-group-out"], ".1f")} times as fast as computing the
+        map again when each group is held out, and {span(speed["10 folds"], ".1f")} times with ten folds. All of
+        leave-group-out takes {span(closed.column("refits / closed form"), ".0f")} times as long by refits as in closed
+        form, and the predictions differ by {closed.column("largest difference").max():.0e} at most."""
+
+
+PARTS = {"results": sys.modules[__name__]}
 
 if __name__ == "__main__":
-    with threadpool_limits(limits=1):
-        main()
+    main("nystrom", __doc__, PARTS)

@@ -1,16 +1,15 @@
-"""The corpora, and the ways to turn their pairs into features."""
+"""The corpora, and configurations of the features of their pairs."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from benchmarks.harness import data_file
 from kernelrank.kernels import AllPaths, Graph
 from kernelrank.relations import PPICorpus, load_ppi
 
@@ -21,12 +20,12 @@ FILES = {
     "IEPA": "IEPA-learning-format.xml.xz",
     "LLL": "LLL-learning-format.xml.xz",
 }
-_SMALLEST = 1e-5  # what the published software keeps
+_SMALLEST = 1e-5  # smaller values are dropped by the published software
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """How graphs become features of length one.
+    """Configuration of the features of graphs, which have length one.
 
     Attributes
     ----------
@@ -34,8 +33,8 @@ class Configuration:
     combine : {"max", "sum"}
         Of :class:`kernelrank.kernels.AllPaths`.
     product : bool
-        Whether dependencies and the order of the words make features of length one each, with the kernels a and b, and
-        the kernel is (1 + a)(1 + b) / 4: it has either, and what they say together. In one graph, the part with more
+        Whether dependencies and the order of the words have features of length one each, with the kernels a and b, and
+        the kernel is (1 + a)(1 + b) / 4. It contains both kernels and their product. In one graph, the part with more
         and stronger connections outweighs the other.
     published : bool
         Whether graphs, features and model are those of the published software, as far as it is known.
@@ -75,12 +74,8 @@ PUBLISHED = Configuration("published", published=True)
 
 def load_corpora() -> dict[str, PPICorpus]:
     """Read the five corpora."""
-    if "KERNELRANK_DATA" not in os.environ:
-        raise SystemExit(
-            "Set KERNELRANK_DATA to the folder that holds ppi/AImed-learning-format.xml.xz and the others."
-        )
-    folder = Path(os.environ["KERNELRANK_DATA"]) / "ppi"
-    return {name: load_ppi(folder / file) for name, file in FILES.items()}
+    paths = {name: data_file(f"ppi/{file}") for name, file in FILES.items()}
+    return {name: load_ppi(path) for name, path in paths.items()}
 
 
 def published_graphs(corpus: PPICorpus) -> list[Graph]:

@@ -1,4 +1,4 @@
-"""What is measured on documents that were held out, for every split, fold and lambda."""
+"""Measures of held-out documents, for every split, fold and lambda."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ N_FOLDS = 10
 
 
 class Measures(NamedTuple):
-    """Of one fold, or an array of each for many; all scores are of models that have not seen the documents scored."""
+    """Measures of one fold, or arrays of them; models have not seen the documents that they score."""
 
     inner_f: Array  # of the other folds, with the best threshold
     inner_auc: Array
@@ -82,7 +82,7 @@ def judge(scores: Scores, y_fold: NDArray[np.int64], y_others: NDArray[np.int64]
 
 
 def judge_fold(scores: Array, y: NDArray[np.int64], threshold: float) -> tuple[float, float, float, float]:
-    """Precision, recall, F and AUC of rows, positive above the threshold; NaN for what they do not define."""
+    """Return precision, recall, F and AUC of rows, positive above the threshold; NaN where undefined."""
     called, positive = scores > threshold, int(y.sum())
     n_called, hits = int(called.sum()), int(y[called].sum())
     precision = hits / n_called if n_called else 0.0

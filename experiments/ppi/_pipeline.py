@@ -33,5 +33,5 @@ def make_classifier(n_pairs: int, combine: Literal["max", "sum"] = "max", n_basi
 
 
 def pooled_f_score(y: np.ndarray, scores: np.ndarray) -> float:
-    """F-score with the best threshold."""
+    """Return the F-score with the best threshold."""
     return best_f_score(y, scores).f_score

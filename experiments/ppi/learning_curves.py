@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._timing import show_progress, table
+from benchmarks.figures import Panel, draw
+from benchmarks.harness import number, show_progress, table
 from experiments.ppi._corpora import MAX
 from experiments.ppi._measure import LAMBDAS, N_FOLDS, draw_folds
 from experiments.ppi._nested import HeldOut
-from experiments.ppi._shared import HERE, Run
+from experiments.ppi._shared import make_task
+from experiments.study import READING, Run, Tables
 from kernelrank.metrics import auc, best_f_score
 from kernelrank.relations import PPICorpus
 
@@ -19,21 +24,27 @@ SIZES = (50, 100, 200, 400, 800, 1600, 3200)  # pairs to train on, as nearly as 
 Curve = dict[int, list[float]]  # AUC of the splits, by size
 
 
-def run(task: Run) -> None:
-    """Measure the curves, and write the table and the figure."""
-    found = {}
+def measure(run: Run) -> dict[str, Any]:
+    """Return the curve of each corpus."""
+    task, found = make_task(run), {}
     for name, corpus in task.corpora.items():
         show_progress(f"learning curve of {name}")
         found[name] = measure_curve(corpus, task.kernel_matrix(name, MAX), min(N_SPLITS, task.n_splits))
+    return {"curves": found, "n_splits": min(N_SPLITS, task.n_splits)}
+
+
+def report(results: dict[str, Any], run: Run) -> list[str]:
+    found: dict[str, Curve] = results["curves"]
     sizes = sorted({size for curve in found.values() for size in curve})
     rows = [
         [name, *(f"{100 * np.mean(curve[size]):.1f}" if size in curve else "" for size in sizes)]
         for name, curve in found.items()
     ]
-    parts = ["# Learning curves: figure 3", SETTING.format(n_splits=min(N_SPLITS, task.n_splits))]
-    parts += [table(["AUC", *(f"{size:,}" for size in sizes)], rows), "![Learning curves](learning-curves.svg)"]
-    task.report("learning_curves", parts)
-    draw(found, task.write)
+    lines = {name: [(size, 100 * np.mean(each)) for size, each in curve.items()] for name, curve in found.items()}
+    draw([Panel("", "training pairs", "AUC, %", lines, "linear", SIZES)], run.results / "learning-curves.svg")
+    heading = ["AUC", *(f"{size:,}" for size in sizes)]
+    setting = SETTING.format(n_splits=results["n_splits"])
+    return [f"# {TITLE}", setting, table(heading, rows), READING, "![Learning curves](learning-curves.svg)"]
 
 
 def measure_curve(corpus: PPICorpus, K: NDArray[np.float64], n_splits: int) -> Curve:
@@ -68,29 +79,25 @@ def learn(
     return (K[np.ix_(test, train)] - means) @ model.weights(lam)
 
 
-def draw(found: dict[str, Curve], write: bool) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    for name, curve in found.items():
-        axes.plot(list(curve), [100 * np.mean(each) for each in curve.values()], marker="o", ms=3, label=name)
-    axes.set(xlabel="training pairs", ylabel="AUC, %", xscale="log")
-    axes.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    if write:
-        figure.savefig(HERE / "results" / "learning-curves.svg", metadata={"Date": None})
-
-
+TITLE = "Learning curves: figure 3"
 SETTING = """
 Five of ten folds of documents are the test part; documents of the others are added one after the other, until there
 are so many training pairs, or a few more. Lambda by leaving the training documents out. Mean AUC of {n_splits} splits,
 in percent, `combine="max"`. The paper has a figure without numbers.
-
-**Reading.** As in the paper, curves lie apart: with 100 pairs of IEPA, HPRD50 or LLL, AUC is higher than with 100 of
-AIMed or BioInfer, which need many more. Three splits are few: steps of a point or two, as those of HPRD50, say nothing.
-The paper says that 100 pairs of any of the three beat ten times as many of BioInfer. Here 100 of LLL are about as good
-as 1,000 of BioInfer would be, between 77.2 with 800 and 79.9 with 1,600; those of the other two are not.
 """
+
+
+def readings(tables: Tables) -> Iterator[str]:
+    [found] = tables[TITLE]
+    small, large = ("IEPA", "HPRD50", "LLL"), ("AIMed", "BioInfer")
+    each = ", ".join(f"{found.row(name)['100']} ({name})" for name in small)
+    others = " and ".join(f"{found.row(name)['100']} ({name})" for name in large)
+    bioinfer = found.row("BioInfer")
+    beat = [
+        name for name in small if found.value(name, "100") > (number(bioinfer["800"]) + number(bioinfer["1,600"])) / 2
+    ]
+    yield f"""
+        As in the paper, the curves are apart: with 100 pairs the AUC is {each}, and {others}. The paper says that 100
+        pairs of any of the three beat ten times as many of BioInfer. BioInfer has {bioinfer["800"]} with 800 pairs and
+        {bioinfer["1,600"]} with 1,600, so this holds here for {" and ".join(beat) or "none of them"}. Three splits are
+        few: steps of a point or two, as those of HPRD50, say nothing."""

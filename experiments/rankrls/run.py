@@ -1,17 +1,24 @@
-"""All tables of Pahikkala et al. (2009) that can be had, one after the other.
+"""All tables of Pahikkala et al. (2009) whose data are available.
 
-    KERNELRANK_DATA=... python -m experiments.rankrls.run
+    KERNELRANK_DATA=... python -m experiments.rankrls.run [part ...]
+    python -m experiments.rankrls.run --quick
 
-About half an hour; each script also runs alone. They write to ``results``.
+The parts are timing (table 1), conjugate_gradients (section 4.3), ohsumed (table 3), jester (table 6) and reuters
+(tables 4 and 5). Each writes ``results/<part>.md``; all of them take about half an hour.
 """
 
 from __future__ import annotations
 
-from threadpoolctl import threadpool_limits
-
 from experiments.rankrls import conjugate_gradients, jester, ohsumed, reuters, timing
+from experiments.study import main
+
+PARTS = {
+    "timing": timing,
+    "conjugate_gradients": conjugate_gradients,
+    "ohsumed": ohsumed,
+    "jester": jester,
+    "reuters": reuters,
+}
 
 if __name__ == "__main__":
-    with threadpool_limits(limits=1):
-        for study in (timing, conjugate_gradients, ohsumed, jester, reuters):
-            study.main()
+    main("rankrls", __doc__, PARTS)
