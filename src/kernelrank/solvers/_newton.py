@@ -260,7 +260,7 @@ class Newton:
         return step, image
 
     def _project(self, move: Vector, w: Vector, alpha: float) -> tuple[Vector, Vector, Vector]:
-        """Shorten a move from w so that no feature goes below zero; return it, X times it and H times it."""
+        """Return a shorter move from w, such that no feature becomes negative, with X times it and H times it."""
         move = np.maximum(move, -w)
         image = self._oracle.scores(move)
         return move, image, self._multiply(move, image, alpha)
