@@ -213,7 +213,7 @@ def test_paths_after_other_parameters(rng):
     expected = model.path([0.1])
     np.testing.assert_array_equal(model.set_params(n_basis=5).path([0.1]), expected)
     for alphas in ([], 1.0, [0.1, -1.0]):
-        with pytest.raises(ValueError, match="one at least"):
+        with pytest.raises(ValueError, match="non-empty list"):
             model.path(alphas)
     for alpha in ("1", -1, np.nan):
         with pytest.raises(ValueError, match=f"got {alpha!r}"):

@@ -125,7 +125,7 @@ def test_what_cannot_be(rng):
         (lambda: queries.forget(X[:40], y[:40], qid=qid[:40]), "leave no query"),
         (lambda: queries.partial_fit(X[40:, :2], y[40:], qid=qid[40:]), "features"),
         (lambda: queries.partial_fit(X[40:], np.c_[y, y][40:], qid=qid[40:]), "shape"),
-        (lambda: queries.forget(5 + 9 * X[:10], y[:10], qid=qid[:10]), "as they were learnt"),
+        (lambda: queries.forget(5 + 9 * X[:10], y[:10], qid=qid[:10]), "that were learnt"),
         (lambda: RankRLS(ties="drop").partial_fit(X, y), 'ties="drop" only by a refit'),
         (lambda: RankRLS(cost="unit").partial_fit(X, y), "only by a refit"),
         (lambda: RankRLS().fit_pairs(X, [[0, 1]]).partial_fit(X, y), "fit_pairs"),

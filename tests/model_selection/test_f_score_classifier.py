@@ -466,5 +466,6 @@ class OwnScores(RLS):
     """Has held-out scores of its own."""
 
     def fit(self, X, y, *, sample_weight=None):
+        super().fit(X, y, sample_weight=sample_weight)
         self.held_out_ = np.arange(float(len(y)))
-        return super().fit(X, y, sample_weight=sample_weight)
+        return self

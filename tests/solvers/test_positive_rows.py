@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from kernelrank.estimators._training import make_solver
 from oracles import pairwise_squared_hinge, squared_hinge_gradient
 from scipy.optimize import minimize
 
 from kernelrank import RankSVM, RankSVMCV
 from kernelrank.estimators._representation import represent
+from kernelrank.estimators._svm_solver import make_solver
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import PositiveRows, WideProducts, make_products
 

@@ -319,7 +319,7 @@ class _Preconditioner:
         return self._diagonal + 2 * alpha
 
     def learn(self, s: Vector, curved: Vector) -> None:
-        """Keep a direction and the product of the second derivative of R with it."""
+        """Add a direction and the product of the second derivative of R with it."""
         self._pairs.append((s, curved, float(self._inner(s, curved)), float(self._inner(s, s))))
 
     def at(self, alpha: float, free: NDArray[np.bool_] | None) -> Callable[[Vector], Vector]:
