@@ -238,3 +238,10 @@ def test_series_and_lists(rng):
     table = pd.DataFrame({"y": y, "score": scores}, index=rng.permutation(30))
     assert f_score(table.y, table.score, 0.1) == f_score(y.tolist(), scores.tolist(), 0.1) == f_score(y, scores, 0.1)
     assert best_f_score(table.y, table.score) == best_f_score(y.astype(bool), scores)
+
+
+def test_scores_with_no_number_between_them():
+    score = 1.0
+    for _ in range(4):  # halves are rounded up and down in turn
+        score, above = np.nextafter(score, 2), np.nextafter(np.nextafter(score, 2), 2)
+        assert best_f_score([0, 1], [score, above]).f_score == 1.0

@@ -374,3 +374,11 @@ def test_parameters():
     for max_grade in (1.5, 1001, np.nan, "4", True):
         with pytest.raises(ValueError, match="max_grade must be a number between the largest grade of y_true, 2, and"):
             err([1, 2], [1, 2], max_grade=max_grade)
+
+
+def test_the_best_order_has_a_gain_of_one(rng):
+    """And not more, though sums of equal gains are rounded in another order."""
+    for _ in range(200):
+        y = rng.integers(0, 4, size=rng.integers(3, 40))
+        if y.any():
+            assert ndcg(y, y + 0.5 * rng.random(len(y))) <= 1.0

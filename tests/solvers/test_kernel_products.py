@@ -77,3 +77,15 @@ def test_lower_bounds_count_the_rounding_of_the_kernel(rng):
     found = minimize_model(cuts, square, 1e-6, SimplexSolver())  # where the plane is used in full
     assert found.value == pytest.approx(1 - (square + rounding) / (4 * square), rel=1e-9)
     assert found.rounding == pytest.approx(rounding / (4 * square))
+
+
+def test_lower_bounds_hold_where_coefficients_and_values_have_drifted_apart(rng):
+    """As after many steps, each of which rounds both."""
+    X, alpha = rng.normal(size=(30, 3)), 1e-2
+    K, loss = Gaussian(0.5)(X), PairwiseSquaredHinge(UtilityPairs(X[:, 0] + rng.normal(size=30)))
+    oracle = SmoothLinearOracle(make_kernel_products(K), loss)
+    best = Newton(oracle).minimize(alpha, tol=1e-10)
+    for drift in rng.normal(size=(40, 30)) * 1e-3:
+        start = best.w + np.append(np.zeros(30), drift)
+        found = Newton(oracle, start=start).minimize(alpha, tol=1e-10, max_iter=1)
+        assert found.lower_bound <= best.objective

@@ -180,3 +180,21 @@ def test_an_empty_sparse_matrix():
     products = make_products(sp.csr_matrix((4, 3)))
     np.testing.assert_array_equal(products.forward(np.ones(3)), np.zeros(4))
     np.testing.assert_array_equal(products.backward(np.ones(4)), np.zeros(3))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
+def test_diagonals_are_those_of_rows_less_their_mean(rng, form):
+    X, d = sparse_data(rng, 30, 4) + [0.0, 0.0, 5.0, 0.0], rng.random(30)
+    centred = X - d @ X / d.sum()
+    np.testing.assert_allclose(make_products(form(X)).diagonal(d), d @ centred**2)
+
+
+def test_zeros_may_be_stored_in_part_of_a_query():
+    """A column that is constant in every query, as zeros are, stored or not."""
+    queries = np.repeat(np.arange(2, dtype=np.int32), 3)
+    stored = np.array([0, 1, 2, 4])  # 0.1 in the first query, and one of the zeros of the second
+    X = sp.csc_array((np.array([0.1, 0.1, 0.1, 0.0]), stored, np.array([0, 4])), shape=(6, 1))
+    g = np.array([0.1, 0.2, -0.3, 0.0, 0.0, 0.0])  # which sums to zero but for rounding
+    assert (0.1 * g).sum() != 0
+    for form in (X, X.tocsr()):
+        assert make_products(form, queries=queries).backward(g) == 0
