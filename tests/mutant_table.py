@@ -36,7 +36,7 @@ MUTANTS = {
         [
             ("(edges < 0) | (edges >= n_rows)", "(edges < 0) | (edges > n_rows)"),
             (
-                "np.bincount(numbers, weights, minlength=self.n_queries)",
+                "np.bincount(numbers, given.weights, minlength=self.n_queries)",
                 "np.bincount(numbers, minlength=self.n_queries)",
             ),
         ],
@@ -54,7 +54,7 @@ MUTANTS = {
     "src/kernelrank/pairs/_utilities.py": (
         "tests/pairs",
         [
-            ("self._dtype = np.int64 if weights is None", "self._dtype = np.int64 if weights is not None"),
+            ("np.int64 if rows.weights is None", "np.int64 if rows.weights is not None"),
             ("if not np.isfinite(self.n_pairs):", "if False:"),
         ],
     ),
@@ -197,7 +197,7 @@ MUTANTS = {
             ("best = low if high is None or low.value <= high.value else high", "best = low"),
             ("t = min(_GROWTH * t, longest)", "t = _GROWTH * t"),
             ("return point if point.value <= origin.value else ray.at(low)", "return point"),
-            ("return point if point.slope <= 0 else ray.at(", "return point if True else ray.at("),
+            ("if point.slope > 0:\n        point = ray.at(", "if False:\n        point = ray.at("),
         ],
     ),
     "src/kernelrank/solvers/_newton.py": (
@@ -382,8 +382,8 @@ MUTANTS = {
         ],
     ),
     # How certain estimates are
-    "src/kernelrank/model_selection/_certainty.py": (
-        "tests/model_selection/test_certainty.py tests/model_selection/test_estimates.py",
+    "src/kernelrank/model_selection/_intervals.py": (
+        "tests/model_selection/test_intervals.py tests/model_selection/test_estimates.py",
         [
             ("direct * max(direct, jackknife)", "direct * jackknife"),
             ("(1 - 1 / sizes)[codes]", "np.ones(len(codes))"),
@@ -395,7 +395,7 @@ MUTANTS = {
         [
             ("scores[winner] >= scores[loser] + 1.0", "scores[winner] > scores[loser] + 1.0"),
             ("out[winner] += scale[query] * weight;", ""),
-            ("if (!add) std::fill_n", "std::fill_n"),
+            ("if (store == Store::replace) std::fill_n", "std::fill_n"),
         ],
     ),
     "cpp/src/counting.cpp": (
