@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kLanes = 4;                    // interleaved sums
 constexpr std::size_t kBlock = 4096;                 // terms per block of a sum
 constexpr std::size_t kSegment = 512;                // elements of a line per read
-constexpr std::size_t kTogether = 32;                // lines per read
+constexpr std::size_t kTogether = 16;                // lines per read, if they are long
+constexpr std::size_t kFew = kLanes, kShort = 128;   // lines per read, if they are short: then they follow in memory
 constexpr std::size_t kWide = 8;                     // elements of a line per multiplication
 constexpr std::size_t kTask = std::size_t{1} << 16;  // elements between two checks of the cancellation flag
 // Lines in working memory are padded: at distances of 4096 bytes they would share few sets of the cache.
@@ -178,10 +179,27 @@ void add_across(Lines lines, const double* v, std::size_t length, double* sums) 
       Wide sum = kept;
       for (std::size_t line = lane; line < n; line += kLanes) {
         const double* from = lines.data + line * lines.stride + k;
-        __builtin_prefetch(from + n * lines.stride);  // the hardware does not prefetch short lines
         sum += *reinterpret_cast<const Wide*>(from) * v[line];
       }
       kept = sum;
+    }
+  }
+}
+
+// Adds a block of lines to the lanes, `n_together` at a time. The number changes the speed, not the order of the sums.
+template <std::size_t n_together, class Number>
+void add_lines(const Lined<Number>& matrix, Range positions, Range block, const double* v, double* memory,
+               double* sums) {
+  const std::size_t n = positions.size();
+  for (std::size_t line = block.begin; line < block.end; line += n_together) {
+    const std::size_t end = std::min(block.end, line + n_together);
+    const Lines read = matrix.read({line, end}, positions, memory);
+    if (end - line == n_together) {
+      add_across<n_together>(read, v + line, n, sums);
+    } else {
+      for (std::size_t j = 0; j < end - line; ++j) {
+        add_across<1>({read.data + j * read.stride, 0}, v + line + j, n, sums + j % kLanes * kPadded);
+      }
     }
   }
 }
@@ -193,16 +211,10 @@ KERNELRANK_CLONES void sum_across(const Lined<Number>& matrix, Range positions, 
   double memory[kTogether * kPadded], sums[kLanes * kPadded];
   const std::size_t n = positions.size();
   for (std::size_t lane = 0; lane < kLanes; ++lane) std::fill_n(sums + lane * kPadded, n, 0.0);
-  for (std::size_t line = block.begin; line < block.end; line += kTogether) {
-    const std::size_t end = std::min(block.end, line + kTogether);
-    const Lines read = matrix.read({line, end}, positions, memory);
-    if (end - line == kTogether) {
-      add_across<kTogether>(read, v + line, n, sums);
-    } else {
-      for (std::size_t j = 0; j < end - line; ++j) {
-        add_across<1>({read.data + j * read.stride, 0}, v + line + j, n, sums + j % kLanes * kPadded);
-      }
-    }
+  if (matrix.length <= kShort) {
+    add_lines<kFew>(matrix, positions, block, v, memory, sums);
+  } else {
+    add_lines<kTogether>(matrix, positions, block, v, memory, sums);
   }
   const auto at = [&](std::size_t lane, std::size_t k) { return sums[lane * kPadded + k]; };
   for (std::size_t k = 0; k < n; ++k) out[positions.begin + k] = (at(0, k) + at(2, k)) + (at(1, k) + at(3, k));
