@@ -291,7 +291,7 @@ MUTANTS = {
     "src/kernelrank/solvers/least_squares/_spectrum.py": (
         f"{HOLD_OUTS} {BASES}",
         [
-            ("return (u - fitted) / alpha", "return u - fitted"),
+            ("1.0 / (self.values + alpha), self.vectors.T @ u", "1.0 / self.values, self.vectors.T @ u"),
             ("values[values <= noise] = 0.0", "pass"),
             ("if alpha > MANY * noise:", "if True:"),
         ],

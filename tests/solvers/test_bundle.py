@@ -147,3 +147,20 @@ def test_the_bound_holds_when_the_cuts_all_but_cancel(rng, scale):
     assert result.lower_bound <= above
     assert result.converged or scale > 1e8
     assert result.objective <= above + 1e-3
+
+
+def test_a_start_that_is_worse_than_zero_is_dropped(rng):
+    X, y = rng.normal(size=(50, 4)), rng.normal(size=50)
+    zero = Bundle(make_oracle(X, y)).minimize(0.1, max_iter=1)
+    found = Bundle(make_oracle(X, y), start=np.full(4, 1e3)).minimize(0.1, max_iter=1)
+    assert found.objective == zero.objective
+
+
+@pytest.mark.parametrize("start", [None, [-1.0, 0.1, -0.1, 0.2, 0.0, 0.0]])
+def test_no_solution_on_the_way_is_negative(rng, start):
+    X = rng.normal(size=(60, 6))
+    y = X @ [1.0, 0.5, 0.1, -0.1, -0.5, -1.0] + rng.normal(size=60)
+    start = None if start is None else np.array(start)
+    for max_iter in range(1, 12):
+        found = Bundle(make_oracle(X, y), positive=True, start=start).minimize(1e-3, tol=1e-9, max_iter=max_iter)
+        assert (found.w >= 0).all()

@@ -54,12 +54,8 @@ class Spectrum:
         return bool(self.vectors.shape[0] == self.vectors.shape[1])
 
     def dual(self, alpha: float, u: Array) -> Array:
-        """Return ``(Z Z' + alpha I)^-1 u``, for a vector or the columns of a matrix."""
-        along = self.vectors.T @ u
-        if self.complete:
-            return self.vectors @ _scale(1.0 / (self.values + alpha), along)
-        fitted = self.vectors @ _scale(self.values / (self.values + alpha), along)
-        return (u - fitted) / alpha
+        """Return ``(Z Z' + alpha I)^-1 u``, for the columns of a matrix, if the vectors are `complete`."""
+        return self.vectors @ _scale(1.0 / (self.values + alpha), self.vectors.T @ u)
 
     def weights(self, alpha: float, u: Array) -> Array:
         """Return w, computed from the singular vectors of Z: small numbers alone are divided by alpha."""
