@@ -92,7 +92,8 @@ def test_commands_of_the_page_run(root, page, tmp_path, monkeypatch):
         X, qid = rng.normal(size=(60, 3)), np.repeat(np.arange(10), 6)
         dump_svmlight(X, rng.integers(0, 3, 60), name, qid=qid)
     houses = [f"{a:.3f},{a + b:.3f},{k % 4}" for k, (a, b) in enumerate(rng.normal(size=(40, 2)))]
-    (tmp_path / "houses.csv").write_text("\n".join(["rooms,price,district", *houses]) + "\n")
+    for name in ("houses.csv", "new.csv"):
+        (tmp_path / name).write_text("\n".join(["rooms,price,district", *houses]) + "\n")
     programs = {"kernelrank": cli.main, "kr_rank_learn": cli.learn, "kr_rank_classify": cli.classify}
     commands = [line for line in shell_lines((root / page).read_text()) if line[0] in programs]
     assert len(commands) >= 3
