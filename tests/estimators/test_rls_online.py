@@ -129,6 +129,8 @@ def test_what_cannot_be(rng):
         (lambda: RankRLS(ties="drop").partial_fit(X, y), 'ties="drop" only by a refit'),
         (lambda: RankRLS(cost="unit").partial_fit(X, y), "only by a refit"),
         (lambda: RankRLS().fit_pairs(X, [[0, 1]]).partial_fit(X, y), "fit_pairs"),
+        (lambda: RankRLS(n_basis=2).fit(X, y).set_params(n_basis=None).partial_fit(X, y), "n_basis"),
+        (lambda: RankRLS(kernel="gaussian").fit(X, y).set_params(kernel="linear").partial_fit(X, y), "a kernel"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -187,3 +189,12 @@ def test_what_fails_leaves_the_queries_as_they_were(rng):
     with pytest.raises(ValueError, match="sums are impossible"):  # other rows than were learnt
         model.forget(1e3 * X[:5], y[:5], qid=qid[:5])
     assert_same(model.forget(X[:5], y[:5], qid=qid[:5]), RankRLS().fit(X[5:20], y[5:20], qid=qid[5:20]))
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e160])
+def test_weights_of_any_size(rng, unit):
+    X, y = data(rng)
+    weights = rng.random(50) + 0.1
+    expected = RLS(0.1).fit(X, y, sample_weight=weights)
+    found = RLS(0.1).partial_fit(X[:20], y[:20], sample_weight=unit * weights[:20])
+    assert_same(found.partial_fit(X[20:], y[20:], sample_weight=unit * weights[20:]), expected)

@@ -180,3 +180,20 @@ def test_products_over_some_columns(rng):
     columns, signs = np.array([3, 100, 7]), np.array([1.0, -1.0, 1.0])
     expected = (centred[:, columns] * signs) @ centred[:, columns].T
     np.testing.assert_allclose(products.gram(columns, signs), expected, atol=1e-12)
+
+
+def with_a_common_factor(rng, m, n):
+    """Rows that have much in common, so that sets of positive features change slowly."""
+    f = rng.normal(size=m)
+    return rng.normal(size=(m, n)) + 5 * f[:, None], np.round(0.3 * f + rng.normal(size=m))
+
+
+@both_losses
+@pytest.mark.parametrize(("m", "n"), [(37, 404), (80, 400)])
+def test_a_common_factor(rng, loss, m, n):
+    """Both forms converge, without a warning, to the same minimum; in few iterations each."""
+    X, y = with_a_common_factor(rng, m, n)
+    dense, sparse = (RankSVM(loss=loss, positive=True).fit(Z, y) for Z in (X, sp.csr_array(X)))
+    assert dense.objective_ == pytest.approx(sparse.objective_, abs=1e-3)
+    assert max(dense.gap_, sparse.gap_) <= 1e-3
+    assert max(dense.n_iter_, sparse.n_iter_) < 60

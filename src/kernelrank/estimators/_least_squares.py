@@ -33,7 +33,7 @@ from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.features import draw_order
 from kernelrank.kernels import Linear, make_kernel
 from kernelrank.losses import PairwiseSquares
-from kernelrank.solvers.least_squares import LeastSquares, QueriesHoldOut, Refused
+from kernelrank.solvers.least_squares import HoldOut, LeastSquares, QueriesHoldOut
 
 Rows = NDArray[np.intp]
 
@@ -66,11 +66,11 @@ class LeastSquaresEstimator(Predictor):
         """Return the function that makes a loss of targets, queries 0, 1, ... and weights."""
 
     @abstractmethod
-    def _peculiarity(self) -> str | None:
+    def _special_parameter(self) -> str | None:
         """Return the parameter for which one ranking does not compare all rows alike, as it is written, or None."""
 
     @abstractmethod
-    def _hold_out_of_ranking(self, problem: LeastSquares, data: TrainingData) -> Refused:
+    def _hold_out_of_ranking(self, problem: LeastSquares, data: TrainingData) -> HoldOut:
         """Return the held-out predictions of one ranking."""
 
     @property
@@ -113,10 +113,10 @@ class LeastSquaresEstimator(Predictor):
         resolved = make_kernel(kernel).resolve(X)
         return compose(X, data, resolved, drawn=drawn, solver=self.solver, hold_out=self._hold_out)
 
-    def _hold_out(self, problem: LeastSquares, data: TrainingData) -> Refused:
+    def _hold_out(self, problem: LeastSquares, data: TrainingData) -> HoldOut:
         if data.queries is None:
             return self._hold_out_of_ranking(problem, data)
-        outputs = not data.from_pairs and data.weights is None and self._peculiarity() is None
+        outputs = not data.from_pairs and data.weights is None and self._special_parameter() is None
         return QueriesHoldOut(problem, data.part, outputs)
 
     def _solve(self, model: LeastSquaresModel, alpha: float) -> tuple[Array, int]:

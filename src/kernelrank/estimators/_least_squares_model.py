@@ -20,7 +20,14 @@ from kernelrank.kernels import Kernel, Linear, Precomputed
 from kernelrank.kernels._matrices import check_kernel_matrix
 from kernelrank.losses import PairwiseSquares
 from kernelrank.solvers import ConjugateGradients, make_products
-from kernelrank.solvers.least_squares import Basis, LeastSquares, Refused, bytes_of_matrices, require_matrices
+from kernelrank.solvers.least_squares import (
+    Basis,
+    HoldOut,
+    LeastSquares,
+    Undecomposed,
+    bytes_of_matrices,
+    require_matrices,
+)
 
 Rows = NDArray[np.intp]
 
@@ -79,7 +86,7 @@ class LeastSquaresModel:
     data : TrainingData
     kernel : Kernel
     solver : LeastSquares or ConjugateGradients
-    hold_out : Refused
+    hold_out : HoldOut
         Held-out predictions.
     basis : dict
         The attributes ``basis_`` and ``basis_indices_`` of an estimator, where it has them.
@@ -90,7 +97,7 @@ class LeastSquaresModel:
     data: TrainingData
     kernel: Kernel
     solver: LeastSquares | ConjugateGradients
-    hold_out: Refused
+    hold_out: HoldOut
     basis: dict[str, Any]
     whitening: Array | LinearOperator | None = None
 
@@ -113,7 +120,7 @@ def compose(
     *,
     drawn: Rows | None,
     solver: str,
-    hold_out: Callable[[LeastSquares, TrainingData], Refused],
+    hold_out: Callable[[LeastSquares, TrainingData], HoldOut],
 ) -> LeastSquaresModel:
     """Set up a problem.
 
@@ -132,8 +139,7 @@ def compose(
     """
     if _wants_gradients(X, kernel, drawn, solver):
         gradients = ConjugateGradients(make_products(X, queries=data.queries), data.loss)
-        refused = Refused('needs a decomposition, which conjugate gradients do not make: use solver="direct".')
-        return LeastSquaresModel(data, kernel, gradients, refused, {})
+        return LeastSquaresModel(data, kernel, gradients, Undecomposed(), {})
     if is_foreign(X) and not data.loss.laplacian.any_namespace:
         raise ValueError(
             f'fit_pairs and cost="relative" take NumPy arrays or sparse matrices, got {place(X)}: convert X.'
@@ -167,10 +173,13 @@ def _with_matrix(X: Any, data: TrainingData, kernel: Kernel, drawn: Rows | None)
             raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
     else:
         attributes["basis_"] = kept
-    matrix = partial(_kernel_matrix, kernel, kept)
+    matrix: Callable[[], Array] = partial(_kernel_matrix, kernel, kept)
     if is_foreign(X):  # which kernels take while scikit-learn dispatches: later, it may not
         computed = matrix()
-        matrix = partial(lambda K: K, computed)
+
+        def matrix() -> Array:
+            return computed
+
     loss = data.loss.diagonalised(data.codes)
     return LeastSquares(loss, data.y, data.codes, matrix=matrix), attributes
 

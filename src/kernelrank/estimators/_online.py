@@ -117,8 +117,8 @@ class OnlineLeastSquares(LeastSquaresEstimator):
 
     def _change_rows(self, moments: MomentsOfRows, part: _Part, sign: int) -> MomentsOfRows:
         """Add rows to one ranking, or remove them."""
-        if self._peculiarity() is not None:
-            raise ValueError(f"Rows join one ranking, or leave it, with {self._peculiarity()} only by a refit.")
+        if self._special_parameter() is not None:
+            raise ValueError(f"Rows join one ranking, or leave it, with {self._special_parameter()} only by a refit.")
         if sign < 0 and part.weights.sum() >= moments.weight:
             raise ValueError("forget would leave no row; begin with a new estimator.")
         return moments.change_rows(part.rows, part.y, part.weights, self._rows_per_total, sign)
@@ -147,9 +147,11 @@ class OnlineLeastSquares(LeastSquaresEstimator):
             return moments, self._ids
         model = self._fitted_model()
         data, solver = model.data, model.solver
-        if not isinstance(solver, LeastSquares) or data.from_pairs:
+        linear = isinstance(model.kernel, Linear) and model.whitening is None
+        if not (linear and isinstance(solver, LeastSquares)) or data.from_pairs:
             raise ValueError(
-                "partial_fit and forget cannot go on from fit_pairs or conjugate gradients: begin with partial_fit."
+                "partial_fit and forget cannot go on from fit_pairs, a kernel, n_basis or conjugate gradients: begin"
+                " with partial_fit."
             )
         gram, right = solver.moments()
         if data.qid is not None:

@@ -19,7 +19,7 @@ from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.pairs._preferences import check_preferences
-from kernelrank.solvers.least_squares import NO_CLOSED_FORM, ClassesHoldOut, LeastSquares, RankingHoldOut, Refused
+from kernelrank.solvers.least_squares import NO_CLOSED_FORM, ClassesHoldOut, HoldOut, LeastSquares, RankingHoldOut
 
 
 class RankingLeastSquares(HoldsOut, Ranker):
@@ -32,7 +32,7 @@ class RankingLeastSquares(HoldsOut, Ranker):
     def _loss_function(self) -> Any:
         return partial(squares_of_utilities, ties=self.ties, cost=self.cost, query_weighting=self.query_weighting)
 
-    def _peculiarity(self) -> str | None:
+    def _special_parameter(self) -> str | None:
         if self.cost != "magnitude":
             return f'cost="{self.cost}"'
         return 'ties="drop"' if self.ties == "drop" else None
@@ -40,16 +40,16 @@ class RankingLeastSquares(HoldsOut, Ranker):
     def _has_level(self) -> bool:
         return self.cost == "magnitude"
 
-    def _hold_out_of_ranking(self, problem: LeastSquares, data: TrainingData) -> Refused:
+    def _hold_out_of_ranking(self, problem: LeastSquares, data: TrainingData) -> HoldOut:
         if data.from_pairs:
             why = "of given pairs"
         elif data.weights is not None:
             why = "with sample_weight"
         elif self.cost != "magnitude":
-            why = f"with {self._peculiarity()}"
+            why = f"with {self._special_parameter()}"
         else:
             return ClassesHoldOut(problem) if self.ties == "drop" else RankingHoldOut(problem.held_out_pairs)
-        return Refused(f"{NO_CLOSED_FORM} {why}: refit, or use sklearn.model_selection.")
+        return HoldOut(f"{NO_CLOSED_FORM} {why}: refit, or use sklearn.model_selection.")
 
     def leave_query_out(self, *, alpha: float | None = None) -> Array:
         """Predict every row as the model of all other queries would, without fitting it.

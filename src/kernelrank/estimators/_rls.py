@@ -13,7 +13,7 @@ from kernelrank.estimators._hold_outs import HoldsOut
 from kernelrank.estimators._least_squares_model import TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.losses import mean_squares
-from kernelrank.solvers.least_squares import NO_CLOSED_FORM, LeastSquares, RankingHoldOut, Refused
+from kernelrank.solvers.least_squares import NO_CLOSED_FORM, HoldOut, LeastSquares, RankingHoldOut
 
 Array = NDArray[np.float64]
 
@@ -24,12 +24,12 @@ class MeanLeastSquares(RegressorMixin, HoldsOut):  # type: ignore[misc]
     def _loss_function(self) -> Any:
         return mean_squares
 
-    def _peculiarity(self) -> str | None:
+    def _special_parameter(self) -> str | None:
         return None
 
-    def _hold_out_of_ranking(self, problem: LeastSquares, data: TrainingData) -> Refused:
+    def _hold_out_of_ranking(self, problem: LeastSquares, data: TrainingData) -> HoldOut:
         if data.weights is not None:
-            return Refused(f"{NO_CLOSED_FORM} with sample_weight: refit, or use sklearn.model_selection.")
+            return HoldOut(f"{NO_CLOSED_FORM} with sample_weight: refit, or use sklearn.model_selection.")
         return RankingHoldOut(problem.held_out_pairs)
 
 

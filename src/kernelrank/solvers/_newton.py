@@ -31,6 +31,7 @@ from collections import deque
 from collections.abc import Callable
 
 import numpy as np
+import scipy.optimize
 from numpy.typing import NDArray
 
 from kernelrank.solvers._line_search import Iterate, Ray, evaluate, extrapolate, longest_step, search_smooth
@@ -49,6 +50,8 @@ _MOST_RISES = 3  # sets in a row that do not lower the model: they may go round 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 _NEGLIGIBLE = 1e-9  # error of scores, compared with a margin of 1
 _MOST_IDLE = 3  # iterations without a smaller objective: float64 is exhausted
+_MOST_RELAXED, _MOST_STEPS = 5, 500  # times that L-BFGS-B takes over, and its steps
+_LEAST_FALL = 0.1  # of the objective, compared with the goal, for an iteration not to be idle
 
 
 class Newton:
@@ -72,6 +75,7 @@ class Newton:
             self._value_at_zero = self._at.risk.value
             # Tolerances are relative to this norm, which does not depend on alpha.
             self._first_norm = self._norm(self._reduced(self._slope))
+            self._norm_at_zero = self._norm(self._slope)
             self._preconditioner = _Preconditioner(oracle)
             if start is not None:
                 w = np.maximum(start, 0.0) if positive else start.astype(np.float64)
@@ -118,7 +122,7 @@ class Newton:
         if self._at.objective(alpha) > self._value_at_zero or self._first_norm == 0:
             self._move_to(evaluate(self._oracle, np.zeros_like(self._at.w)))
         self._extrapolate(alpha)
-        lower, idle, converged = 0.0, 0, False
+        lower, idle, relaxed, converged = 0.0, 0, 0, False
         for iteration in range(max_iter):
             objective, gradient = self._at.objective(alpha), self._slope + 2 * alpha * self._at.w
             norm = self._norm(self._reduced(gradient))
@@ -131,14 +135,21 @@ class Newton:
             # The objective is rounded as well.
             small = norm <= tol * self._first_norm and max(objective - lower, rounding) <= goal
             converged = small and bool(self._at.w.any() or norm == 0)
+            if idle == _MOST_IDLE and self._positive and relaxed < _MOST_RELAXED:
+                self._relax(alpha, tol)
+                idle, relaxed = 0, relaxed + 1
+                continue
             if converged or iteration == max_iter - 1 or idle == _MOST_IDLE:
                 break
             coarse = min(max(np.sqrt(norm / self._first_norm), _FINEST), _COARSEST) * norm
             # A gradient of the second size proves a gap of the size of the goal.
             final = min(tol * self._first_norm, 2 * float(np.sqrt(alpha * goal)))
             self._step(gradient, alpha, max(coarse, _FINAL_ERROR * final))
-            idle = idle + 1 if self._at.objective(alpha) >= objective else 0
-        exhausted = not converged and (idle == _MOST_IDLE or rounding > goal)
+            # With bounds, steps may become tiny far from the minimum.
+            least = _LEAST_FALL * goal if self._positive and relaxed < _MOST_RELAXED else 0.0
+            idle = idle + 1 if self._at.objective(alpha) >= objective - least else 0
+        stuck = idle == _MOST_IDLE and not self._positive  # with bounds, active sets may go round in circles
+        exhausted = not converged and (stuck or rounding > goal)
         return Result(
             self._at.w, self._at.scores, objective, lower, converged, log.history(), exhausted, self.planes[0]
         )
@@ -181,7 +192,7 @@ class Newton:
         A hinge of h, of scores that are off by e, has the square ``(h + e)^2`` at most.
         """
         norms = 2 * squared_norm(self._oracle, self._at.w) ** 0.5
-        error = self._oracle.rounding_of_bounds(alpha, norms, self._first_norm, _NEGLIGIBLE)
+        error = self._oracle.rounding_of_bounds(alpha, norms, self._norm_at_zero, _NEGLIGIBLE)
         return error * (2 * float(np.sqrt(objective)) + error)
 
     def _inner(self, u: Vector, v: Vector) -> float:
@@ -199,6 +210,28 @@ class Newton:
         ray = Ray(self._oracle, alpha, self._at, step, image, self._inner(gradient, step))
         # The segment between two non-negative solutions is non-negative; beyond it, solutions may be negative.
         self._move_to(ray.move(search_smooth(ray, 1.0 if self._positive else np.inf)))
+
+    def _relax(self, alpha: float, tol: float) -> None:
+        """Lower the objective by L-BFGS-B, where active sets make no progress: features that have much in common."""
+        oracle = self._oracle
+
+        def value_and_gradient(w: Vector) -> tuple[float, Vector]:
+            point = evaluate(oracle, w)
+            return point.objective(alpha), oracle.subgradient(point.risk.g) + 2 * alpha * w
+
+        found = scipy.optimize.minimize(
+            value_and_gradient,
+            self._at.w,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=scipy.optimize.Bounds(0.0, np.inf),
+            options={"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
+        )
+        point = evaluate(oracle, np.maximum(found.x, 0.0))
+        if point.objective(alpha) < self._at.objective(alpha):
+            self._move_to(point)
+        else:
+            self._oracle.risk(self._at.scores)  # so that second derivatives are at hand
 
     def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
         """Solve H d = -g; return d and X d."""

@@ -17,7 +17,8 @@ K         ``X_F X_F'``, of shape (m, m)                                 ``_Gram`
 With F fixed, D belongs to the problem without bounds on the features F alone, whose kernel matrix is K: a solver for
 kernels minimises it without touching X again. The plane that proves its lower bound is the Newton step for D, which is
 piecewise quadratic. D is concave and rises along the way to that plane, so a line search makes it rise until F stays as
-it is. An iteration costs three products with X, and a pass over the columns of the features that enter or leave F.
+it is. An iteration costs three products with X, a pass over the columns of the features that enter or leave F, and the
+solution with F fixed, in O(m^2) per step.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ _SHARE_OF_GAP, _SHARE_OF_GOAL = 0.01, 0.3  # gap to which the problem with F fix
 _LINE_TOLERANCE = 1e-3  # of the gap
 _MOST_IDLE = 5  # iterations without progress: float64 is exhausted
 _SLOW, _SHARPER = 0.5, 0.1  # a gap that falls by less makes the tolerance with F fixed smaller by that factor
-_MOST_SLOW, _MOST_STEPS = 3, 20  # slow iterations in a row, after which so many are made in the space of the features
+_SHARPEST = 1e-3  # the smallest factor of that tolerance
+_MOST_SLOW = 3  # slow iterations in a row, after which a solver in the space of the features takes over
+_MOST_STEPS = 20  # of it, if the loss is smooth; otherwise it goes on to the end
 _NEGLIGIBLE = 1e-4  # rounding, compared with the goal
 
 
@@ -164,11 +167,11 @@ class PositiveRows:
             slow = slow + 1 if near or gap > _SLOW * gap_before else 0
             if converged or idle == _MOST_IDLE or iteration == max_iter - 1:
                 break
-            if slow == _MOST_SLOW and isinstance(self._oracle, SmoothLinearOracle):
-                self._polish(alpha, tol, min(max_iter, _MOST_STEPS))
+            if slow == _MOST_SLOW:
+                lower = max(lower, self._polish(alpha, tol, max_iter))
                 slow = 0
                 continue
-            sharpness *= _SHARPER if slow else 1.0
+            sharpness = max(_SHARPER * sharpness, _SHARPEST) if slow else sharpness
             share = max(_SHARE_OF_GOAL, _SHARE_OF_GAP * gap / goal) * sharpness
             self._advance(alpha, share * tol, max_iter, gap)
         exhausted = not converged and (idle == _MOST_IDLE or rounding > goal)
@@ -193,17 +196,22 @@ class PositiveRows:
         # The segment between two non-negative solutions is non-negative; beyond it, solutions may be negative.
         self._best = ray.move(search(ray, 1.0, _LINE_TOLERANCE * gap, 1.0)[0])
 
-    def _polish(self, alpha: float, tol: float, max_iter: int) -> None:
-        """Lower the best solution, and make its gradient small, by a solver in the space of the features.
+    def _polish(self, alpha: float, tol: float, max_iter: int) -> float:
+        """Lower the best solution by a solver in the space of the features; return its lower bound.
 
         Where all rows can be ordered almost without a loss, alpha is so small for the features that planes say little
-        about solutions, while there are many good ones, which this solver finds soon.
+        about solutions, while there are many good ones, which this solver finds soon. Where rows have much in common,
+        sets of features change slowly.
         """
+        max_iter = min(max_iter, _MOST_STEPS) if isinstance(self._oracle, SmoothLinearOracle) else max_iter
         solver = self._make(self._products, positive=True, start=self._best.w)
         found = solver.minimize(alpha, tol=tol, max_iter=max_iter)
         self._oracle.n_products += int(found.history["n_products"][-1])
         risk = self._oracle.risk(found.scores)
-        self._best = Iterate(found.w, found.scores, risk, squared_norm(self._oracle, found.w))
+        polished = Iterate(found.w, found.scores, risk, squared_norm(self._oracle, found.w))
+        if polished.objective(alpha) <= self._best.objective(alpha):
+            self._best = polished
+        return found.lower_bound
 
     def _ascend(self, alpha: float, end: _Point) -> None:
         """Move the plane towards another one as long as D rises."""

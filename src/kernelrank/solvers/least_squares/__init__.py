@@ -8,7 +8,7 @@ the residual operator (``_residual.py``): of folds and pairs of one ranking (``_
 
 from kernelrank.solvers.least_squares._basis import Basis
 from kernelrank.solvers.least_squares._classes import ClassesHoldOut
-from kernelrank.solvers.least_squares._hold_out import NO_CLOSED_FORM, Refused
+from kernelrank.solvers.least_squares._hold_out import NO_CLOSED_FORM, HoldOut, Undecomposed
 from kernelrank.solvers.least_squares._moments import Moments, MomentsOfRows
 from kernelrank.solvers.least_squares._problem import LeastSquares, bytes_of_matrices, require_matrices
 from kernelrank.solvers.least_squares._queries import QueriesHoldOut
@@ -21,14 +21,15 @@ __all__ = [
     "NO_CLOSED_FORM",
     "Basis",
     "ClassesHoldOut",
+    "HoldOut",
     "LeastSquares",
     "Moments",
     "MomentsOfRows",
     "Predicted",
     "QueriesHoldOut",
     "RankingHoldOut",
-    "Refused",
     "Residual",
+    "Undecomposed",
     "bytes_of_matrices",
     "decompose_kernel",
     "merge_ties",

@@ -30,7 +30,7 @@ from kernelrank._arrays import is_foreign, to_host
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs import PairLaplacian, members
 from kernelrank.solvers.least_squares._basis import HeldOutBasis
-from kernelrank.solvers.least_squares._hold_out import NO_CLOSED_FORM, Refused, require_four_rows
+from kernelrank.solvers.least_squares._hold_out import NO_CLOSED_FORM, HoldOut, require_four_rows
 from kernelrank.solvers.least_squares._pair_equations import PairEquations, equal_if_tied
 from kernelrank.solvers.least_squares._pairs import HeldOutPairs
 from kernelrank.solvers.least_squares._problem import LeastSquares
@@ -85,7 +85,7 @@ class PairOfClasses:
         return equal_if_tied(y_first - first - due[1], y_second - second - due[2], noise)
 
 
-class ClassesHoldOut(Refused):
+class ClassesHoldOut(HoldOut):
     """Held-out pairs of one ranking with ``ties="drop"``; of NumPy's arrays.
 
     Parameters

@@ -1,7 +1,7 @@
-"""The protocol of held-out predictions, and the implementation that refuses them.
+"""The protocol of held-out predictions, which refuses all that have no closed form.
 
 A fit chooses one implementation: for one ranking (``_ranking.py``), for queries (``_queries.py``), for one ranking
-without ties (``_classes.py``), or :class:`Refused`. Predictions are those of a refit to the other rows with the same
+without ties (``_classes.py``), or one that refuses. Predictions are those of a refit to the other rows with the same
 alpha. Losses are averages, so in units of the whole problem the alpha of the refit is ``alpha * (what remains of the
 normaliser) / (the whole)``.
 """
@@ -22,13 +22,13 @@ Rows = NDArray[np.intp]
 NO_CLOSED_FORM = "has no closed form for one ranking"
 
 
-class Refused:
+class HoldOut:
     """Held-out predictions, each of which is refused unless a subclass has a closed form.
 
     Parameters
     ----------
     reason : str
-        What to say after the name of the method.
+        What to say after the name of a method that is refused.
     """
 
     shortcuts: frozenset[str] = frozenset()  # closed forms: of "pairs", of "folds"; of several "outputs" at once
@@ -58,10 +58,21 @@ class Refused:
 
     def queries(self, alphas: NDArray[np.float64]) -> list[Predicted]:
         """Predict the rows of every query without it, for each alpha; arrays of shape (m, p)."""
-        self._refuse("leave_query_out")
+        raise ValueError("leave_query_out needs queries: fit with qid, or use leave_pair_out for one ranking.")
 
     def _refuse(self, method: str) -> NoReturn:
         raise ValueError(f"{method} {self._reason}")
+
+
+class Undecomposed(HoldOut):
+    """Held-out predictions of a problem that is not decomposed: all are refused."""
+
+    def __init__(self) -> None:
+        super().__init__('needs a decomposition, which conjugate gradients do not make: use solver="direct".')
+
+    def queries(self, alphas: NDArray[np.float64]) -> list[Predicted]:
+        """Raise the error of all other methods."""
+        self._refuse("leave_query_out")
 
 
 def require_four_rows(n_rows: int, method: str) -> None:

@@ -107,7 +107,7 @@ class MomentsOfRows(Moments):
         new_mean = self.mean + (mean - self.mean) * (sign * weight / after)
         # Between the mean of these rows and that of the others.
         others, of_others = (self.weight, self.mean) if sign > 0 else (after, new_mean)
-        between = np.sqrt(others * weight / (others + weight)) * (mean - of_others)
+        between = np.sqrt(others * (weight / (others + weight))) * (mean - of_others)
         contrasts = np.vstack([np.sqrt(weights)[:, None] * (rows - mean), between])
         changed = self.change(contrasts[:, :n], contrasts[:, n:], share * weight, sign)
         return replace(changed, weight=after, mean=new_mean)

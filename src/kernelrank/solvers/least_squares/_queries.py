@@ -32,7 +32,7 @@ from kernelrank.pairs import members
 from kernelrank.solvers.least_squares import _residual
 from kernelrank.solvers.least_squares._basis import Directions, HeldOutBasis
 from kernelrank.solvers.least_squares._blocks import blocks
-from kernelrank.solvers.least_squares._hold_out import Refused, check_once
+from kernelrank.solvers.least_squares._hold_out import HoldOut, check_once
 from kernelrank.solvers.least_squares._problem import LeastSquares
 from kernelrank.solvers.least_squares._residual import Replacement, Residual
 from kernelrank.solvers.least_squares._spectrum import largest
@@ -44,7 +44,7 @@ _SHARE = 0.3  # of the contrasts: if parts of queries touch more, the equations 
 _WELL = 1e3  # condition up to which squaring it costs no digits that matter
 
 
-class QueriesHoldOut(Refused):
+class QueriesHoldOut(HoldOut):
     """Held-out predictions of queries, or of parts of them.
 
     Parameters

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from kernelrank._arrays import Array, like, slices
 from kernelrank.solvers.least_squares import _residual
 from kernelrank.solvers.least_squares._blocks import blocks
-from kernelrank.solvers.least_squares._hold_out import Refused, check_once, require_four_rows
+from kernelrank.solvers.least_squares._hold_out import HoldOut, check_once, require_four_rows
 from kernelrank.solvers.least_squares._pairs import HeldOutPairs
 from kernelrank.solvers.least_squares._ties import EPS, SAFETY, Predicted
 
 Rows = NDArray[np.intp]
 
 
-class RankingHoldOut(Refused):
+class RankingHoldOut(HoldOut):
     """Held-out predictions of one ranking.
 
     Parameters
@@ -34,7 +34,7 @@ class RankingHoldOut(Refused):
     shortcuts = frozenset({"folds", "outputs", "pairs"})
 
     def __init__(self, make: Callable[[], HeldOutPairs]) -> None:
-        super().__init__("needs queries: fit with qid, or use leave_pair_out for one ranking.")
+        super().__init__("has a closed form")
         self._make = make
 
     @cached_property

@@ -29,7 +29,7 @@ The bounds are of first order in eps, and hold up to the factor `SAFETY`, which 
 LAPACK and of sums.
 
 **The limit.** No tie is wider than `LIMIT` times the largest target, half of the digits. Where rounding may be larger,
-with an alpha of 1e-10 times the largest eigenvalue, a refit has such errors as well, and ties nothing but by chance.
+with an alpha of 1e-10 times the largest eigenvalue, ties are not found.
 """
 
 from __future__ import annotations
