@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -273,20 +273,29 @@ def warn_of_query_columns(estimator: Any, X: Any) -> None:
         )
 
 
-def warn_of_missing_queries(estimator: Any) -> None:
-    """Warn if an estimator that was fitted with queries is scored without."""
+def warn_of_missing_queries(estimator: Any, method: Literal["score", "rank"] = "score") -> None:
+    """Warn if an estimator that was fitted with queries scores or ranks without."""
     model = estimator
     while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # a search, or a pipeline
         model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
-    if getattr(model, "_fitted_with_queries", False):
+    if not getattr(model, "_fitted_with_queries", False):
+        return
+    name = type(model).__name__
+    if method == "rank":
         warn(
-            f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are compared."
-            " Pass qid to score. If you did, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
-            " searches and cross-validation, only get it with metadata routing. Either put the steps"
-            " into kernelrank.pipelines.make_query_pipeline instead of a Pipeline, with the ids in a data-frame column"
-            ' named "qid"; or enable routing with sklearn.set_config(enable_metadata_routing=True).',
+            f"{name} was fitted with qid but ranks without: rows of different queries are ranked together. Pass qid to"
+            ' rank, or a data-frame column named "qid". For rows of a single query, pass the same id for each.',
             MissingQueryWarning,
         )
+        return
+    warn(
+        f"{name} was fitted with qid but is scored without: rows of different queries are compared."
+        " Pass qid to score. If you did, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
+        " searches and cross-validation, only get it with metadata routing. Either put the steps"
+        " into kernelrank.pipelines.make_query_pipeline instead of a Pipeline, with the ids in a data-frame column"
+        ' named "qid"; or enable routing with sklearn.set_config(enable_metadata_routing=True).',
+        MissingQueryWarning,
+    )
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool = False) -> Any:
