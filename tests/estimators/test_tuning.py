@@ -191,6 +191,9 @@ def test_pairs_that_cannot_be_used(rng):
         RankSVMCV(scoring="ndcg").fit_pairs(X, pairs)
     with pytest.raises(ValueError, match=r"pairs\[0\] is \[0, 99\]"):
         RankSVMCV().fit_pairs(X, [[0, 99]])
+    for few in ([[3, 0], [0, 7], [7, 5]], [[3, 0], [0, 3], [0, 7], [7, 5], [7, 5]]):  # pairs of the same rows are one
+        with pytest.raises(ValueError, match=r"cv asks for 5 folds of 3 different pairs: use fewer folds\."):
+            RankSVMCV().fit_pairs(X, few)
     with pytest.raises(NoComparablePairsError, match="Fold 0 cannot be trained on"):
         RankSVMCV(cv=[(np.arange(2), np.arange(10, 20))]).fit_pairs(X, [[12, 13]], groups=np.arange(20))
 
