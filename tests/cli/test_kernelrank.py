@@ -149,11 +149,12 @@ def test_cv_says_how_many_queries_a_mean_is_over(shell, sparse_grades, tmp_path)
     call = ("cv", data, "--alphas", "2", "--folds", 3, "--metric", "map", "--metric", "mrr", "-o", tmp_path / "m")
     assert {name: line[-1] for name, line in table_of(shell(*call).out.split(":\n\n")[1]).items()} == {
         "metric": "queries",
+        "concordance": "8",
         "map": "8",
         "mrr": "12",
     }
     result = shell(*call, "--select", "ndcg@3", "--undefined", "0", "--json").json
-    assert {name: each["n_queries"] for name, each in result["metrics"].items()} == {"map": 12, "mrr": 12}
+    assert {name: each["n_queries"] for name, each in result["metrics"].items()} == {"ndcg@3": 12, "map": 12, "mrr": 12}
     model = load_model(tmp_path / "m")
     assert model.scoring == "ndcg@3:undefined=0"
     rows = load_svmlight(data)
@@ -209,6 +210,27 @@ def test_cv_chooses_by_what_it_is_told(shell, train):
     best = max(result["path"], key=lambda p: p["mean"])
     assert result["alpha"] == best["alpha"]
     assert "chosen on the same folds" in shell("cv", train.path, "--alphas", "3", "--folds", 3).out
+
+
+@pytest.mark.parametrize("select", ["ndcg@10", "NDCG@10:gain=linear", "kendall"])
+def test_cv_shows_the_metric_that_it_chooses_by(shell, tmp_path, rng, select):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"{a},{abs(100 * a)}\n" for a in rng.normal(size=30)))
+    shell("cv", path, "--target", "y", "--alphas", "1,0.1", "--folds", 3, "--select", select, "--json", "-q")
+    assert max(each["mean"] for each in shell.json["path"]) == shell.json["metrics"][select]["mean"]
+    assert list(shell.json["metrics"]).count("kendall") == 1
+    assert ("use ndcg@10:gain=linear" in shell.err) == (select == "ndcg@10")
+
+
+def test_large_grades_with_exponential_gains_come_with_a_warning(shell, tmp_path):
+    path = tmp_path / "grades.txt"
+    path.write_text("40 1:1\n39 1:2\n1 1:3\n")
+    (tmp_path / "s").write_text("1\n2\n3\n")
+    shell("evaluate", path, "-s", tmp_path / "s", "--metric", "ndcg", "--metric", "ndcg@3:gain=linear")
+    assert shell.err.splitlines() == [
+        "kernelrank evaluate: warning: ndcg: targets go up to 40, and a gain of 2^target - 1 ignores all but the"
+        " largest; use ndcg:gain=linear"
+    ]
 
 
 def test_cv_measures_err_by_the_top_grade_of_all_rows(shell, tmp_path):
@@ -776,6 +798,11 @@ class TestPaths:
         assert load_model(tmp_path / "m").kernel_.gamma == best
         table = shell("cv", train.path, *options, "--gamma", "0.001,0.1,10").out
         assert re.search(rf"^{best:.4g} +0\.\d+ +\*$", table, re.MULTILINE)
+
+    def test_one_of_several_equal_kernels_is_marked(self, shell, train):
+        options = ("--kernel", "polynomial", "--degree", 1, "--gamma", "2,2", "--folds", 3, "--alphas", 0.1)
+        table = shell("cv", train.path, *options, "--n-basis", 30, "-q").out.split("\n\n")[0]
+        assert table.count("*") == 1
 
     def test_all_parameters_of_a_kernel_are_combined(self, shell, train):
         options = ("--kernel", "polynomial", "--degree", "1,2", "--coef0", "0,1", "--n-basis", 20, "--alphas", "1,0.1")
