@@ -252,6 +252,14 @@ def test_a_model_of_cv_says_how_it_was_made(shell, train, tmp_path):
     np.testing.assert_array_equal(model.scores_, clone(model).fit(data.X, data.y, qid=data.qid).scores_)
 
 
+def test_a_column_without_a_name(shell, tmp_path):
+    path = tmp_path / "index.csv"
+    path.write_text(",a,y\n0,1,2\n1,3,4\n")
+    call = ("train", path, "--target", "y", "-o", tmp_path / "m", "--json")
+    shell(*call).assert_refused("index.csv: column 1 has no name", "leave it out with --drop ''.")
+    assert shell(*call, "--drop", "").json["features"] == "a"
+
+
 def test_cv_without_queries(shell, tmp_path, rng):
     path = tmp_path / "rows.csv"
     X = rng.normal(size=(60, 2))

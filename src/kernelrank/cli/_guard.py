@@ -17,11 +17,14 @@ NOT_CONVERGED, MISTAKE, UNEXPECTED, INTERRUPTED = 1, 2, 3, 130
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 
-def guarded(program: str, work: Callable[[], int]) -> int:
-    """Run a program and return its exit code; report a user's mistake in one line."""
+def guarded(program: str, work: Callable[[], int], rephrase: Callable[[str], str] = str) -> int:
+    """Run a program and return its exit code; report a user's mistake in one line.
+
+    Warnings and errors are shown as `rephrase` returns them.
+    """
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        print(f"{program}: warning: {message}", file=sys.stderr)
+        print(f"{program}: warning: {rephrase(str(message))}", file=sys.stderr)
 
     _open_closed_streams()
     try:
@@ -42,7 +45,7 @@ def guarded(program: str, work: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, ValueError, ModuleNotFoundError, MemoryError) as error:
-        print(f"{program}: error: {_explain(error)}", file=sys.stderr)
+        print(f"{program}: error: {rephrase(_explain(error))}", file=sys.stderr)
         return MISTAKE
     except Exception as error:
         if "KERNELRANK_TRACEBACK" in os.environ:

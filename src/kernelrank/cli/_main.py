@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from kernelrank.cli._guard import guarded, numbers, positive_number
+from kernelrank.cli._terms import in_terms_of_options
 
 _DATA_HELP = """\
 Data files are svmlight/LETOR text with lines "<target> qid:<id> <index>:<value> ... # comment" (decompressed
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = getattr(import_module("kernelrank.cli._commands"), args.command)
         return int(command(args))
 
-    return guarded(f"kernelrank {args.command}", work)
+    return guarded(f"kernelrank {args.command}", work, in_terms_of_options)
 
 
 def _parser() -> argparse.ArgumentParser:
