@@ -46,6 +46,13 @@ def test_a_kernel_without_such_a_parameter_is_an_error_that_shows_one_with_it(ke
         RankSVM(kernel=kernel).set_params(kernel__gamma=1.0)
 
 
+@pytest.mark.parametrize(("name", "same"), [("rbf", "gaussian"), ("poly", "polynomial")])
+def test_kernels_of_scikit_learn_name_ours_that_can_be_tuned(name, same):
+    with pytest.raises(ValueError, match=f"Use kernel='{same}', which is the same kernel with parameters"):
+        RankSVM(kernel=name).set_params(kernel__gamma=0.5)
+    assert RankSVM(kernel=same).set_params(kernel__gamma=0.5).kernel.gamma == 0.5
+
+
 def test_parts_of_sums_are_reached():
     model = RankSVM(kernel=Gaussian() + Linear()).set_params(kernel__left__gamma=3.0)
     assert model.kernel.left.gamma == 3.0
