@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, column_or_1d, validation
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_array, validation
 
 from kernelrank._arrays import accepted_namespace, canonical, is_foreign, place, to_host
 from kernelrank._columns import as_frame, explain_dates, explain_missing, explain_text, query_columns
@@ -51,11 +52,21 @@ def as_numbers(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
+def flatten_column(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a matrix of one column as a vector, with a warning at the user's line; other arrays as they are."""
+    if values.ndim != 2 or values.shape[1] != 1:
+        return values
+    warn(
+        f"A column-vector {name} was passed when a 1d array was expected. Change the shape of {name} to (n_samples,),"
+        " for example with ravel().",
+        DataConversionWarning,
+    )
+    return values[:, 0]
+
+
 def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: str = "rows") -> NDArray[np.float64]:
     """Return `values` as a finite, contiguous float64 vector, of length `n_rows` if given."""
-    vector = as_numbers(values, name)
-    if vector.ndim == 2 and vector.shape[1] == 1:
-        vector = column_or_1d(vector, warn=True)
+    vector = flatten_column(as_numbers(values, name), name)
     if vector.ndim != 1:
         raise ValueError(f"{name} must have one element per row, got an array of shape {vector.shape}.")
     if vector.dtype.kind in "iu" and len(vector) and max(-int(vector.min()), int(vector.max())) > 2**53:
