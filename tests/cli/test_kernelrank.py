@@ -252,6 +252,18 @@ def test_a_model_of_cv_says_how_it_was_made(shell, train, tmp_path):
     np.testing.assert_array_equal(model.scores_, clone(model).fit(data.X, data.y, qid=data.qid).scores_)
 
 
+def test_a_missing_target_or_output_is_reported_in_one_line(shell, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,town,price\n0,x,2\n1,y,4\n")
+    shell("train", path, "-o", tmp_path / "m").assert_refused("t.csv: utilities", "--target", "a, town, price.")
+    shell("train", path, "--target", "price").assert_refused("-o/--output", "kernelrank train --help")
+    assert len(shell.err.splitlines()) == 1
+    (tmp_path / "s").write_text("1\n2\n3\n")
+    shell("evaluate", path, "-s", tmp_path / "s", "--target", "price").assert_refused(
+        "has 3 scores", "t.csv has 2 rows"
+    )
+
+
 def test_a_column_without_a_name(shell, tmp_path):
     path = tmp_path / "index.csv"
     path.write_text(",a,y\n0,1,2\n1,3,4\n")

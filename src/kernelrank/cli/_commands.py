@@ -78,7 +78,7 @@ def evaluate(args: argparse.Namespace) -> int:
     model = None if args.model is None else read_model(args.model)
     data = read_data(args, model, features=model is not None)
     y = data.utilities()
-    scores = read_scores(args.scores, data.n_rows) if model is None else score_rows(model, data.X)
+    scores = read_scores(args.scores, data.n_rows, args.data) if model is None else score_rows(model, data.X)
     chosen = choose_metrics(args.metric, y, args.undefined)
     warn_of_gains(chosen, y)
     values = {metric.name: metric.per_query(y, scores, data.qid, data.weight) for metric in chosen}

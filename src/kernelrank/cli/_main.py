@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
-from kernelrank.cli._guard import guarded, numbers, positive_number
+from kernelrank.cli._guard import MISTAKE, guarded, numbers, positive_number
 from kernelrank.cli._terms import in_terms_of_options
 
 _DATA_HELP = """\
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="kernelrank",
         description="Learn to rank from the command line: RankSVM with a certificate, RankRLS in closed form.",
         epilog="exit codes: 0 success, 1 not converged (with --strict), 2 invalid arguments or data, 3 internal error",
@@ -126,6 +126,13 @@ def _parser() -> argparse.ArgumentParser:
     demo = add("demo", "train, evaluate and plot on example data", _DEMO_EXAMPLE)
     demo.add_argument("--folder", default="kernelrank-demo", help="folder for the files (default: %(default)s)")
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parser that reports a mistake in one line, instead of the usage of all options."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(MISTAKE, f"{self.prog}: error: {message} ({self.prog} --help shows the options)\n")
 
 
 class _Version(argparse.Action):

@@ -132,6 +132,11 @@ def load_table(
     return Table(X.to_native(), numbers(target), ids, numbers(weight))
 
 
+def column_names(source: str | os.PathLike[str], format: str) -> list[str]:
+    """Return the names of the columns of a table."""
+    return list(_read(source, format, None)[0].columns)
+
+
 def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tuple[nw.DataFrame[Any], bool]:
     """Return a table and whether it is a text file; the column `texts` of a text file is kept as text."""
     name = name_of(source)
