@@ -17,6 +17,9 @@ from sklearn.datasets import load_wine
 
 from kernelrank import RLS, OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV, cli, metrics
 from kernelrank.cli import _data
+from kernelrank.cli._terms import in_terms_of_options
+from kernelrank.estimators._alphas import warn_at_end
+from kernelrank.exceptions import PathEndWarning
 from kernelrank.io import dump_svmlight, load_svmlight
 from kernelrank.kernels import Gaussian, Polynomial
 from kernelrank.persistence import load_model, save_model, save_svmlight_model
@@ -262,6 +265,32 @@ def test_a_missing_target_or_output_is_reported_in_one_line(shell, tmp_path):
     shell("evaluate", path, "-s", tmp_path / "s", "--target", "price").assert_refused(
         "has 3 scores", "t.csv has 2 rows"
     )
+
+
+def test_messages_are_in_terms_of_options(shell, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,query_id,y\n" + "".join(f"{k % 5},{k // 4},{k % 7}\n" for k in range(24)))
+    shell("train", path, "--target", "y", "-o", tmp_path / "m", "-q")
+    assert shell.err.splitlines() == [
+        "kernelrank train: warning: column 'query_id' is named like query ids, but it is used as an ordinary feature,"
+        " and all rows are compared with each other; use --qid query_id, or --drop query_id"
+    ]
+    call = ("cv", path, "--target", "y", "--qid", "query_id", "--folds", 50, "-q")
+    shell(*call).assert_refused("--folds asks for 50 folds of 6 queries")
+
+
+@pytest.mark.parametrize(
+    ("alphas", "means", "goes_on", "told"),
+    [
+        ([1.0, 0.1], [0.5, 0.9], True, "Standardise the features, or set smaller --alphas."),
+        ([1.0, 0.1], [0.5, 0.9], False, "Set smaller --alphas as well, or a number of them: such"),
+        ([1.0, 0.1], [0.9, 0.5], False, "Set larger --alphas as well."),
+    ],
+)
+def test_the_remedy_at_the_end_of_a_path_is_an_option(alphas, means, goes_on, told):
+    with pytest.warns(PathEndWarning) as caught:
+        warn_at_end(np.array(alphas), np.array(means), goes_on=goes_on, limit=lambda: np.inf)
+    assert told in in_terms_of_options(str(caught[0].message))
 
 
 def test_a_column_without_a_name(shell, tmp_path):
@@ -801,6 +830,7 @@ class TestPaths:
         shell("cv", wine, "--alphas", "1000,100", "--folds", 3)
         assert re.search(r"^100 .*\* at the end of the path: values beyond it may be better$", shell.out, re.MULTILINE)
         assert "warning: The best alpha, 100, is the smallest" in shell.err
+        assert "Set smaller --alphas as well, or a number of them: such a grid goes on" in shell.err
         assert shell("cv", wine, "--alphas", "1000,100", "--folds", 3, "--json").json["alpha_at_end"] is True
 
     @pytest.mark.parametrize("method", ["ranksvm", "rankrls"])
@@ -831,7 +861,7 @@ class TestPaths:
 
     def test_training_takes_one_kernel(self, shell, train, tmp_path):
         shell("train", train.path, "-o", tmp_path / "m", "--kernel", "gaussian", "--gamma", "1,2").assert_refused(
-            "--gamma"
+            "--gamma", "must be a number, got '1,2'; only cv takes several"
         )
         shell("cv", train.path, "--kernel", "gaussian", "--gamma", "1,wide").assert_refused("1,wide")
         shell("cv", train.path, "--kernel", "polynomial", "--degree", "1.5").assert_refused("integers")

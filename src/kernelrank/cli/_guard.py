@@ -81,6 +81,19 @@ def positive_number(text: str) -> int:
     return number
 
 
+def one_number(read: Callable[[str], Number]) -> Callable[[str], Number]:
+    """Return the type of an argument that takes one number where `cv` takes several."""
+
+    def read_one(text: str) -> Number:
+        try:
+            return read(text)
+        except ValueError:
+            what = "an integer" if read is int else "a number"
+            raise argparse.ArgumentTypeError(f"must be {what}, got {text!r}; only cv takes several") from None
+
+    return read_one
+
+
 def numbers(read: Callable[[str], Number]) -> Callable[[str], list[Number]]:
     """Return the type of an argument that takes one or several comma-separated numbers."""
 

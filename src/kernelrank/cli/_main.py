@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from kernelrank.cli._guard import MISTAKE, guarded, numbers, positive_number
+from kernelrank.cli._guard import MISTAKE, guarded, numbers, one_number, positive_number
 from kernelrank.cli._terms import in_terms_of_options
 
 _DATA_HELP = """\
@@ -190,8 +190,8 @@ def _add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
 
 def _add_kernel(parser: argparse.ArgumentParser, *, several: bool) -> None:
     """Add the options of the kernel; if `several`, each parameter takes several values to choose from."""
-    number: Any = numbers(float) if several else float
-    whole: Any = numbers(int) if several else int
+    number: Any = numbers(float) if several else one_number(float)
+    whole: Any = numbers(int) if several else one_number(int)
     group = parser.add_argument_group(
         "kernel", "The best of several comma-separated values, such as 0.1,1,10, is chosen." if several else None
     )
