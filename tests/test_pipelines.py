@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelrank import NystromMap, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank.exceptions import MissingQueryWarning
 from kernelrank.metrics import concordance_index, make_ranking_scorer
 from kernelrank.model_selection import estimate_concordance
 from kernelrank.pipelines import QueryPipeline, make_query_pipeline
@@ -60,6 +61,18 @@ def test_it_is_the_same_as_by_hand(letor, ranker, kind):
     assert pipeline.n_features_in_ == 3
     assert pipeline.feature_names_in_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(pipeline.predict(features), scores)
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
+def test_ranks_without_queries_come_with_a_warning(letor, ranker):
+    X, y, qid = letor
+    features = frame(X, qid).drop(columns="qid")
+    for model in (make_query_pipeline(StandardScaler(), ranker), clone(ranker)):
+        model.fit(frame(X, qid), y)
+        with pytest.warns(MissingQueryWarning, match=r"fitted with qid but ranks without.*pass the same id for each"):
+            together = model.rank(features)
+        np.testing.assert_array_equal(model.rank(features, np.zeros(len(y))), together)  # no warning
+        clone(ranker).fit(features, y).rank(features)  # there were no queries
 
 
 def test_queries_as_an_argument_are_the_same(letor):

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -116,3 +117,10 @@ def test_recorded_warnings_are_those_that_would_be_shown():
         warnings.simplefilter("default")
         warnings.simplefilter("ignore", DeprecationWarning)
         assert record(work, 1) == (2, [Recorded("seen", UserWarning)])
+
+
+@pytest.mark.parametrize("model", [RankSVM(), OrdinalSVM()], ids=lambda model: type(model).__name__)
+def test_a_column_as_target_is_warned_of_at_the_line_of_the_user(model):
+    with pytest.warns(DataConversionWarning, match=r"A column-vector y was passed.*ravel\(\)") as caught:
+        model.fit([[1.0], [2.0], [3.0]], pd.DataFrame({"y": [0, 1, 2]}))
+    assert [each.filename for each in caught] == [__file__]

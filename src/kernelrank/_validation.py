@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, column_or_1d, validation
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_array, validation
 
 from kernelrank._arrays import accepted_namespace, canonical, is_foreign, place, to_host
 from kernelrank._columns import as_frame, explain_dates, explain_missing, explain_text, query_columns
@@ -51,11 +52,21 @@ def as_numbers(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
+def flatten_column(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a matrix of one column as a vector, with a warning at the user's line; other arrays as they are."""
+    if values.ndim != 2 or values.shape[1] != 1:
+        return values
+    warn(
+        f"A column-vector {name} was passed when a 1d array was expected. Change the shape of {name} to (n_samples,),"
+        " for example with ravel().",
+        DataConversionWarning,
+    )
+    return values[:, 0]
+
+
 def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: str = "rows") -> NDArray[np.float64]:
     """Return `values` as a finite, contiguous float64 vector, of length `n_rows` if given."""
-    vector = as_numbers(values, name)
-    if vector.ndim == 2 and vector.shape[1] == 1:
-        vector = column_or_1d(vector, warn=True)
+    vector = flatten_column(as_numbers(values, name), name)
     if vector.ndim != 1:
         raise ValueError(f"{name} must have one element per row, got an array of shape {vector.shape}.")
     if vector.dtype.kind in "iu" and len(vector) and max(-int(vector.min()), int(vector.max())) > 2**53:
@@ -273,20 +284,29 @@ def warn_of_query_columns(estimator: Any, X: Any) -> None:
         )
 
 
-def warn_of_missing_queries(estimator: Any) -> None:
-    """Warn if an estimator that was fitted with queries is scored without."""
+def warn_of_missing_queries(estimator: Any, method: Literal["score", "rank"] = "score") -> None:
+    """Warn if an estimator that was fitted with queries scores or ranks without."""
     model = estimator
     while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # a search, or a pipeline
         model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
-    if getattr(model, "_fitted_with_queries", False):
+    if not getattr(model, "_fitted_with_queries", False):
+        return
+    name = type(model).__name__
+    if method == "rank":
         warn(
-            f"{type(model).__name__} was fitted with qid but is scored without: rows of different queries are compared."
-            " Pass qid to score. If you did, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
-            " searches and cross-validation, only get it with metadata routing. Either put the steps"
-            " into kernelrank.pipelines.make_query_pipeline instead of a Pipeline, with the ids in a data-frame column"
-            ' named "qid"; or enable routing with sklearn.set_config(enable_metadata_routing=True).',
+            f"{name} was fitted with qid but ranks without: rows of different queries are ranked together. Pass qid to"
+            ' rank, or a data-frame column named "qid". For rows of a single query, pass the same id for each.',
             MissingQueryWarning,
         )
+        return
+    warn(
+        f"{name} was fitted with qid but is scored without: rows of different queries are compared."
+        " Pass qid to score. If you did, scikit-learn has dropped it: Pipeline.score, and the scores inside of"
+        " searches and cross-validation, only get it with metadata routing. Either put the steps"
+        " into kernelrank.pipelines.make_query_pipeline instead of a Pipeline, with the ids in a data-frame column"
+        ' named "qid"; or enable routing with sklearn.set_config(enable_metadata_routing=True).',
+        MissingQueryWarning,
+    )
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool = False) -> Any:

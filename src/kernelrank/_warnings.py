@@ -22,14 +22,16 @@ _SHOWN_ONCE = ("default", "module", "once")  # actions of a filter
 _shown: WeakKeyDictionary[Any, set[type[Warning]]] = WeakKeyDictionary()
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str, category: type[Warning], in_search: str = "") -> None:
     """Warn at the innermost line of code outside of kernelrank, scikit-learn and joblib.
 
     Python shows a warning once per line of code, but forgets which were shown whenever filters change, and
     scikit-learn changes them in every fit of a search or a cross-validation. Therefore a category is shown once per
     call of ``joblib.Parallel`` on the way to the user's line, unless the filters ask for more ("always", "error").
+    `in_search` is a remedy that is added if there is such a call.
     """
     frame, level, search = _find_caller(sys._getframe(1))
+    message = message if search is None else f"{message}{in_search}"
     if search is not None and _is_shown_once(message, category, frame):
         shown = _shown.setdefault(search, set())
         if category in shown:

@@ -222,11 +222,16 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         X : data frame or array-like of shape (n_samples, n_features)
             A data-frame column named "qid" is the query of each row.
         qid : array-like of shape (n_samples,), optional
-            Query of each row, if X has no such column. By default all rows are one query.
+            Query of each row, if X has no such column. Without queries, all rows are ranked as one query.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Warns
+        -----
+        MissingQueryWarning
+            If there are no queries.
         """
         X, qid = separate_qid(X, qid)
         return self.steps[-1][1].rank(self._transformed(X), qid)

@@ -17,6 +17,9 @@ from sklearn.datasets import load_wine
 
 from kernelrank import RLS, OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV, cli, metrics
 from kernelrank.cli import _data
+from kernelrank.cli._terms import in_terms_of_options
+from kernelrank.estimators._alphas import warn_at_end
+from kernelrank.exceptions import PathEndWarning
 from kernelrank.io import dump_svmlight, load_svmlight
 from kernelrank.kernels import Gaussian, Polynomial
 from kernelrank.persistence import load_model, save_model, save_svmlight_model
@@ -149,11 +152,12 @@ def test_cv_says_how_many_queries_a_mean_is_over(shell, sparse_grades, tmp_path)
     call = ("cv", data, "--alphas", "2", "--folds", 3, "--metric", "map", "--metric", "mrr", "-o", tmp_path / "m")
     assert {name: line[-1] for name, line in table_of(shell(*call).out.split(":\n\n")[1]).items()} == {
         "metric": "queries",
+        "concordance": "8",
         "map": "8",
         "mrr": "12",
     }
     result = shell(*call, "--select", "ndcg@3", "--undefined", "0", "--json").json
-    assert {name: each["n_queries"] for name, each in result["metrics"].items()} == {"map": 12, "mrr": 12}
+    assert {name: each["n_queries"] for name, each in result["metrics"].items()} == {"ndcg@3": 12, "map": 12, "mrr": 12}
     model = load_model(tmp_path / "m")
     assert model.scoring == "ndcg@3:undefined=0"
     rows = load_svmlight(data)
@@ -211,6 +215,27 @@ def test_cv_chooses_by_what_it_is_told(shell, train):
     assert "chosen on the same folds" in shell("cv", train.path, "--alphas", "3", "--folds", 3).out
 
 
+@pytest.mark.parametrize("select", ["ndcg@10", "NDCG@10:gain=linear", "kendall"])
+def test_cv_shows_the_metric_that_it_chooses_by(shell, tmp_path, rng, select):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"{a},{abs(100 * a)}\n" for a in rng.normal(size=30)))
+    shell("cv", path, "--target", "y", "--alphas", "1,0.1", "--folds", 3, "--select", select, "--json", "-q")
+    assert max(each["mean"] for each in shell.json["path"]) == shell.json["metrics"][select]["mean"]
+    assert list(shell.json["metrics"]).count("kendall") == 1
+    assert ("use ndcg@10:gain=linear" in shell.err) == (select == "ndcg@10")
+
+
+def test_large_grades_with_exponential_gains_come_with_a_warning(shell, tmp_path):
+    path = tmp_path / "grades.txt"
+    path.write_text("40 1:1\n39 1:2\n1 1:3\n")
+    (tmp_path / "s").write_text("1\n2\n3\n")
+    shell("evaluate", path, "-s", tmp_path / "s", "--metric", "ndcg", "--metric", "ndcg@3:gain=linear")
+    assert shell.err.splitlines() == [
+        "kernelrank evaluate: warning: ndcg: targets go up to 40, and a gain of 2^target - 1 ignores all but the"
+        " largest; use ndcg:gain=linear"
+    ]
+
+
 def test_cv_measures_err_by_the_top_grade_of_all_rows(shell, tmp_path):
     path = tmp_path / "grades.txt"
     grades = {"a": (0, 4, 0), "b": (0, 1, 1), "c": (1, 0, 0), "d": (0, 1, 0)}
@@ -228,6 +253,52 @@ def test_a_model_of_cv_says_how_it_was_made(shell, train, tmp_path):
     assert (model.cv, model.scoring, model.random_state) == (3, "NDCG@3", 7)
     data = load_svmlight(train.path)
     np.testing.assert_array_equal(model.scores_, clone(model).fit(data.X, data.y, qid=data.qid).scores_)
+
+
+def test_a_missing_target_or_output_is_reported_in_one_line(shell, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,town,price\n0,x,2\n1,y,4\n")
+    shell("train", path, "-o", tmp_path / "m").assert_refused("t.csv: utilities", "--target", "a, town, price.")
+    shell("train", path, "--target", "price").assert_refused("-o/--output", "kernelrank train --help")
+    assert len(shell.err.splitlines()) == 1
+    (tmp_path / "s").write_text("1\n2\n3\n")
+    shell("evaluate", path, "-s", tmp_path / "s", "--target", "price").assert_refused(
+        "has 3 scores", "t.csv has 2 rows"
+    )
+
+
+def test_messages_are_in_terms_of_options(shell, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,query_id,y\n" + "".join(f"{k % 5},{k // 4},{k % 7}\n" for k in range(24)))
+    shell("train", path, "--target", "y", "-o", tmp_path / "m", "-q")
+    assert shell.err.splitlines() == [
+        "kernelrank train: warning: column 'query_id' is named like query ids, but it is used as an ordinary feature,"
+        " and all rows are compared with each other; use --qid query_id, or --drop query_id"
+    ]
+    call = ("cv", path, "--target", "y", "--qid", "query_id", "--folds", 50, "-q")
+    shell(*call).assert_refused("--folds asks for 50 folds of 6 queries")
+
+
+@pytest.mark.parametrize(
+    ("alphas", "means", "goes_on", "told"),
+    [
+        ([1.0, 0.1], [0.5, 0.9], True, "Standardise the features, or set smaller --alphas."),
+        ([1.0, 0.1], [0.5, 0.9], False, "Set smaller --alphas as well, or a number of them: such"),
+        ([1.0, 0.1], [0.9, 0.5], False, "Set larger --alphas as well."),
+    ],
+)
+def test_the_remedy_at_the_end_of_a_path_is_an_option(alphas, means, goes_on, told):
+    with pytest.warns(PathEndWarning) as caught:
+        warn_at_end(np.array(alphas), np.array(means), goes_on=goes_on, limit=lambda: np.inf)
+    assert told in in_terms_of_options(str(caught[0].message))
+
+
+def test_a_column_without_a_name(shell, tmp_path):
+    path = tmp_path / "index.csv"
+    path.write_text(",a,y\n0,1,2\n1,3,4\n")
+    call = ("train", path, "--target", "y", "-o", tmp_path / "m", "--json")
+    shell(*call).assert_refused("index.csv: column 1 has no name", "leave it out with --drop ''.")
+    assert shell(*call, "--drop", "").json["features"] == "a"
 
 
 def test_cv_without_queries(shell, tmp_path, rng):
@@ -759,6 +830,7 @@ class TestPaths:
         shell("cv", wine, "--alphas", "1000,100", "--folds", 3)
         assert re.search(r"^100 .*\* at the end of the path: values beyond it may be better$", shell.out, re.MULTILINE)
         assert "warning: The best alpha, 100, is the smallest" in shell.err
+        assert "Set smaller --alphas as well, or a number of them: such a grid goes on" in shell.err
         assert shell("cv", wine, "--alphas", "1000,100", "--folds", 3, "--json").json["alpha_at_end"] is True
 
     @pytest.mark.parametrize("method", ["ranksvm", "rankrls"])
@@ -777,6 +849,11 @@ class TestPaths:
         table = shell("cv", train.path, *options, "--gamma", "0.001,0.1,10").out
         assert re.search(rf"^{best:.4g} +0\.\d+ +\*$", table, re.MULTILINE)
 
+    def test_one_of_several_equal_kernels_is_marked(self, shell, train):
+        options = ("--kernel", "polynomial", "--degree", 1, "--gamma", "2,2", "--folds", 3, "--alphas", 0.1)
+        table = shell("cv", train.path, *options, "--n-basis", 30, "-q").out.split("\n\n")[0]
+        assert table.count("*") == 1
+
     def test_all_parameters_of_a_kernel_are_combined(self, shell, train):
         options = ("--kernel", "polynomial", "--degree", "1,2", "--coef0", "0,1", "--n-basis", 20, "--alphas", "1,0.1")
         kernels = shell("cv", train.path, *options, "--folds", 2, "--json").json["kernels"]
@@ -784,7 +861,7 @@ class TestPaths:
 
     def test_training_takes_one_kernel(self, shell, train, tmp_path):
         shell("train", train.path, "-o", tmp_path / "m", "--kernel", "gaussian", "--gamma", "1,2").assert_refused(
-            "--gamma"
+            "--gamma", "must be a number, got '1,2'; only cv takes several"
         )
         shell("cv", train.path, "--kernel", "gaussian", "--gamma", "1,wide").assert_refused("1,wide")
         shell("cv", train.path, "--kernel", "polynomial", "--degree", "1.5").assert_refused("integers")

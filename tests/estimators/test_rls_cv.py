@@ -139,6 +139,14 @@ def test_bad_groups_leave_the_last_fit_alone(rng):
     np.testing.assert_array_equal(model.fit(X, y).held_out_, before)
 
 
+@pytest.mark.parametrize("scoring", ["concordance", "auc", concordance_index, make_ranking_scorer("auc")])
+def test_leave_pair_out_accepts_the_names_of_its_score(rng, scoring):
+    X, y = data(rng)
+    y = np.where(y > 0, 3.0, -1.0)
+    model = RankRLSCV(ALPHAS, scoring=scoring).fit(X, y)
+    np.testing.assert_array_equal(model.scores_, RankRLSCV(ALPHAS).fit(X, y).scores_)
+
+
 def test_scores_of_rls_may_be_anything(rng):
     X, y = data(rng)
     model = RLSCV(ALPHAS, cv=5, scoring=lambda y, p: -np.abs(y - p).max()).fit(X, y)
@@ -173,7 +181,10 @@ def test_a_failed_fit_leaves_the_last_one_alone(rng):
         (RankRLSCV([0.0]), "alphas"),
         (RankRLSCV(cv="leave-one-out"), "cv must be"),
         (RankRLSCV(cv="leave-query-out"), "needs queries"),
-        (RankRLSCV(scoring="ndcg"), "leave-pair-out compares pairs"),
+        (RankRLSCV(scoring="ndcg@10"), r"compares pairs.*got 'ndcg@10'; pass cv=10"),
+        (RankRLSCV(scoring="auc"), "auc for two classes, got 'auc'; pass cv=10"),
+        (RankRLSCV(scoring="concordance:ties=0"), "compares pairs"),
+        (RankRLSCV(scoring="ndgc"), "Unknown metric"),
         (RankRLSCV(cv=3, scoring="ndgc"), "Unknown metric"),
         (RLSCV(cv="leave-pair-out"), "cv must be"),
         (RankRLSCV(kernel=[]), "at least one kernel"),

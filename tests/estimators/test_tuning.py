@@ -46,6 +46,13 @@ def test_a_kernel_without_such_a_parameter_is_an_error_that_shows_one_with_it(ke
         RankSVM(kernel=kernel).set_params(kernel__gamma=1.0)
 
 
+@pytest.mark.parametrize(("name", "same"), [("rbf", "gaussian"), ("poly", "polynomial")])
+def test_kernels_of_scikit_learn_name_ours_that_can_be_tuned(name, same):
+    with pytest.raises(ValueError, match=f"Use kernel='{same}', which is the same kernel with parameters"):
+        RankSVM(kernel=name).set_params(kernel__gamma=0.5)
+    assert RankSVM(kernel=same).set_params(kernel__gamma=0.5).kernel.gamma == 0.5
+
+
 def test_parts_of_sums_are_reached():
     model = RankSVM(kernel=Gaussian() + Linear()).set_params(kernel__left__gamma=3.0)
     assert model.kernel.left.gamma == 3.0
@@ -191,6 +198,9 @@ def test_pairs_that_cannot_be_used(rng):
         RankSVMCV(scoring="ndcg").fit_pairs(X, pairs)
     with pytest.raises(ValueError, match=r"pairs\[0\] is \[0, 99\]"):
         RankSVMCV().fit_pairs(X, [[0, 99]])
+    for few in ([[3, 0], [0, 7], [7, 5]], [[3, 0], [0, 3], [0, 7], [7, 5], [7, 5]]):  # pairs of the same rows are one
+        with pytest.raises(ValueError, match=r"cv asks for 5 folds of 3 different pairs: use fewer folds\."):
+            RankSVMCV().fit_pairs(X, few)
     with pytest.raises(NoComparablePairsError, match="Fold 0 cannot be trained on"):
         RankSVMCV(cv=[(np.arange(2), np.arange(10, 20))]).fit_pairs(X, [[12, 13]], groups=np.arange(20))
 

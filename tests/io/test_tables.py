@@ -269,3 +269,19 @@ def test_without_any_reader(tmp_path, frame, monkeypatch):
     monkeypatch.setattr(_tables, "_BACKENDS", ("nothing_of_this_name",))
     with pytest.raises(ModuleNotFoundError, match=r"kernelrank\[tables\]"):
         load_table(write(frame, tmp_path / "t.csv"))
+
+
+@both_readers
+def test_a_feature_without_a_name(tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    path = tmp_path / "index.csv"
+    path.write_text(",a,y\n0,1,2\n1,3,4\n")  # as pandas writes a frame with its index
+    nameless = {"polars": "", "pandas": "Unnamed: 0"}[backend]
+    told = rf"index\.csv: column 1 has no name \(an index written by pandas\?\).*drop=\['{nameless}'\]"
+    with pytest.raises(ValueError, match=told):
+        load_table(path, target="y")
+    assert list(load_table(path, target="y", drop=[nameless]).X.columns) == ["a"]
+    assert list(load_table(path, target="y", features=["a"]).X.columns) == ["a"]  # of a model
+    path.write_text("a,,y\n0,1,2\n1,3,4\n")
+    with pytest.raises(ValueError, match="column 2 has no name"):
+        load_table(path, target="y")

@@ -4,6 +4,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import KFold, cross_val_score
 
 from kernelrank import RankSVM, RankSVMCV, metrics
 from kernelrank.exceptions import UndefinedMetricError, UndefinedQueryWarning
@@ -25,6 +26,17 @@ def test_score_warns_once(rows):
         found = model.score(X, y, qid=qid)
     assert len(caught) == 1
     assert found == np.nanmean(concordance_index(y, model.predict(X), qid=qid, per_query=True))
+
+
+def test_folds_that_split_queries_come_with_the_remedy(rows):
+    X, y, qid = rows
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(qid=qid)
+    told = "In a search or cross-validation, use GroupKFold, so that queries are not split"
+    with pytest.warns(UndefinedQueryWarning, match=told):
+        cross_val_score(RankSVM(), table, y, cv=KFold(3, shuffle=True, random_state=0))
+    with pytest.warns(UndefinedQueryWarning) as caught:
+        RankSVM().fit(table, y).score(table, y)
+    assert told not in str(caught[0].message)
 
 
 def test_folds_do_not_warn(rows):

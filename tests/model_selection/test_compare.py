@@ -87,9 +87,11 @@ def test_jackknife(data):
     [each] = found.differences
     assert each.pvalue == pytest.approx(2 * ndtr(-abs(each.difference) / deviation))
     assert found.method == "DeLong, with the jackknife"
-    assert found.notes == ("Estimates: leave-pair-out, 50 fits.",)
+    assert found.notes == ("Estimates: leave-pair-out, 50 fits.", "Intervals of concordance: jackknife.")
     assert compare(models, X, y) == found
-    assert compare([RankRLS(), Ridge()], X, y).method == "DeLong"  # where it would cost many fits
+    mixed = compare({"rank": RankRLS(), "ridge": Ridge(), "rls": RLS()}, X, y)
+    assert mixed.method == "DeLong"  # where it would cost many fits
+    assert "concordance: jackknife (rank, rls), rows (ridge); pass interval to get the same kind" in str(mixed)
 
 
 def test_equal_models_are_rarely_found_different():

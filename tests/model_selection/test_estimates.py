@@ -649,3 +649,18 @@ def test_progress_of_long_work(classes, capsys, monkeypatch):
     assert re.match(r"60 fits of RankSVM, about \d+ s\n", capsys.readouterr().err)
     estimate_auc(RankSVM(), X, y, verbose=0)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "interval by the jackknife"),
+        ({"interval": "rows"}, "interval from rows"),
+        ({"groups": np.arange(24) // 2}, "interval from groups"),
+        ({"qid": np.arange(24) // 6}, "interval from queries"),
+        ({"qid": np.arange(24) // 6, "interval": "jackknife"}, "interval by the jackknife"),
+    ],
+)
+def test_the_kind_of_an_interval_is_shown(rng, options, told):
+    found = estimate_concordance(RankRLS(), rng.normal(size=(24, 2)), rng.normal(size=24), verbose=0, **options)
+    assert told in str(found)

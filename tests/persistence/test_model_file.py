@@ -21,6 +21,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from kernelrank import RankSVM, RankSVMCV
 from kernelrank.persistence import _archive, load_model, save_model
@@ -340,3 +342,10 @@ def test_loading_runs_and_imports_nothing(tmp_path):
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr
+
+
+def test_a_pipeline_names_the_step_to_save(tmp_path):
+    pipeline = make_pipeline(StandardScaler(), RankSVM()).fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(TypeError, match=r"got a Pipeline\. Save its last step, pipeline\[-1\], and the other steps"):
+        save_model(pipeline, tmp_path / "model")
+    save_model(pipeline[-1], tmp_path / "model")

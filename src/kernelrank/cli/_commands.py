@@ -19,7 +19,7 @@ from kernelrank._validation import encode_queries
 from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores, score_rows
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._kernels import chosen_kernel, compare_kernels, describe_kernel
-from kernelrank.cli._metrics import Metric, choose_metrics, name_choice
+from kernelrank.cli._metrics import Metric, choose_metrics, name_choice, warn_of_gains
 from kernelrank.cli._output import print_json, print_record, print_table, show
 from kernelrank.exceptions import ConvergenceWarning, PathEndWarning
 from kernelrank.io._files import replace_file
@@ -78,8 +78,9 @@ def evaluate(args: argparse.Namespace) -> int:
     model = None if args.model is None else read_model(args.model)
     data = read_data(args, model, features=model is not None)
     y = data.utilities()
-    scores = read_scores(args.scores, data.n_rows) if model is None else score_rows(model, data.X)
+    scores = read_scores(args.scores, data.n_rows, args.data) if model is None else score_rows(model, data.X)
     chosen = choose_metrics(args.metric, y, args.undefined)
+    warn_of_gains(chosen, y)
     values = {metric.name: metric.per_query(y, scores, data.qid, data.weight) for metric in chosen}
     result: dict[str, Any] = {**_describe(data), "metrics": {name: _summary(each) for name, each in values.items()}}
     if args.per_query:
@@ -114,7 +115,10 @@ def cv(args: argparse.Namespace) -> int:
         raise ValueError("--weight is for --method ranksvm: cross-validation of rankrls does not support weights.")
     y = data.utilities()
     select = name_choice(args.select, y, args.undefined)
-    scores = _FoldScores(select, choose_metrics(args.metric, y, args.undefined))
+    others = choose_metrics(args.metric, y, args.undefined)
+    shown = others if any(select.same_as(each) for each in others) else [select, *others]
+    warn_of_gains(shown, y)
+    scores = _FoldScores(select, shown)
     model = kind(alphas, cv=args.folds, scoring=scores, random_state=args.seed, **options)
     with FoldProgress(shown=not args.quiet) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVMCV):
@@ -300,10 +304,11 @@ def _summary(values: Vector) -> dict[str, Any]:
 def _print_choice(result: dict[str, Any]) -> None:
     if result["kernels"] is not None:
         tried = [name for name in result["kernels"][0] if name != "mean"]
-        best = max(kernel["mean"] for kernel in result["kernels"])
+        means = [kernel["mean"] for kernel in result["kernels"]]
+        chosen = means.index(max(means))  # the first of equals, as the estimators choose
         rows = [
-            (*(f"{kernel[name]:.4g}" for name in tried), kernel["mean"], "*" if kernel["mean"] == best else "")
-            for kernel in result["kernels"]
+            (*(f"{kernel[name]:.4g}" for name in tried), kernel["mean"], "*" if number == chosen else "")
+            for number, kernel in enumerate(result["kernels"])
         ]
         print_table((*tried, result["selected_by"], ""), rows)
         print()

@@ -18,6 +18,7 @@ from kernelrank._row_scores import score_method
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import COMPRESSED, open_for_reading
+from kernelrank.io._tables import column_names
 from kernelrank.persistence import load_model
 from kernelrank.persistence._svmlight_model import read_svmlight_model
 
@@ -105,7 +106,10 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
     if args.zero_based:
         raise ValueError(f"--zero-based applies to svmlight text, but {args.data} is a table.")
     if target and args.target is None:
-        raise ValueError("Utilities are required; set their column with --target.")
+        columns = _shown(column_names(args.data, kind))
+        raise ValueError(
+            f"{args.data}: utilities are required; set their column with --target. The columns are {columns}."
+        )
     names = getattr(model, "feature_names_in_", None)
     wanted = list(names) if names is not None else None
     return Data(
@@ -193,8 +197,8 @@ def check_target(path: str | None) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
-def read_scores(path: str, n_rows: int) -> NDArray[np.float64]:
-    """Read scores, one per line."""
+def read_scores(path: str, n_rows: int, data: str) -> NDArray[np.float64]:
+    """Read scores of the rows of a data file, one per line."""
     with open_for_reading(path) as file:
         lines = file.read().decode(errors="replace").splitlines()
     scores = np.empty(len(lines))
@@ -204,5 +208,5 @@ def read_scores(path: str, n_rows: int) -> NDArray[np.float64]:
         except ValueError:
             raise ValueError(f"{path}:{number + 1}: expected a score, got {line[:40]!r}") from None
     if len(scores) != n_rows:
-        raise ValueError(f"{path} has {len(scores)} scores, but there are {n_rows} rows.")
+        raise ValueError(f"{path} has {len(scores)} scores, but {data} has {n_rows} rows.")
     return scores

@@ -17,11 +17,14 @@ NOT_CONVERGED, MISTAKE, UNEXPECTED, INTERRUPTED = 1, 2, 3, 130
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 
-def guarded(program: str, work: Callable[[], int]) -> int:
-    """Run a program and return its exit code; report a user's mistake in one line."""
+def guarded(program: str, work: Callable[[], int], rephrase: Callable[[str], str] = str) -> int:
+    """Run a program and return its exit code; report a user's mistake in one line.
+
+    Warnings and errors are shown as `rephrase` returns them.
+    """
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        print(f"{program}: warning: {message}", file=sys.stderr)
+        print(f"{program}: warning: {rephrase(str(message))}", file=sys.stderr)
 
     _open_closed_streams()
     try:
@@ -42,7 +45,7 @@ def guarded(program: str, work: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, ValueError, ModuleNotFoundError, MemoryError) as error:
-        print(f"{program}: error: {_explain(error)}", file=sys.stderr)
+        print(f"{program}: error: {rephrase(_explain(error))}", file=sys.stderr)
         return MISTAKE
     except Exception as error:
         if "KERNELRANK_TRACEBACK" in os.environ:
@@ -76,6 +79,19 @@ def positive_number(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
     return number
+
+
+def one_number(read: Callable[[str], Number]) -> Callable[[str], Number]:
+    """Return the type of an argument that takes one number where `cv` takes several."""
+
+    def read_one(text: str) -> Number:
+        try:
+            return read(text)
+        except ValueError:
+            what = "an integer" if read is int else "a number"
+            raise argparse.ArgumentTypeError(f"must be {what}, got {text!r}; only cv takes several") from None
+
+    return read_one
 
 
 def numbers(read: Callable[[str], Number]) -> Callable[[str], list[Number]]:

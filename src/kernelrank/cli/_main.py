@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
-from kernelrank.cli._guard import guarded, numbers, positive_number
+from kernelrank.cli._guard import MISTAKE, guarded, numbers, one_number, positive_number
+from kernelrank.cli._terms import in_terms_of_options
 
 _DATA_HELP = """\
 Data files are svmlight/LETOR text with lines "<target> qid:<id> <index>:<value> ... # comment" (decompressed
@@ -56,11 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = getattr(import_module("kernelrank.cli._commands"), args.command)
         return int(command(args))
 
-    return guarded(f"kernelrank {args.command}", work)
+    return guarded(f"kernelrank {args.command}", work, in_terms_of_options)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="kernelrank",
         description="Learn to rank from the command line: RankSVM with a certificate, RankRLS in closed form.",
         epilog="exit codes: 0 success, 1 not converged (with --strict), 2 invalid arguments or data, 3 internal error",
@@ -127,6 +128,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Parser(argparse.ArgumentParser):
+    """Parser that reports a mistake in one line, instead of the usage of all options."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(MISTAKE, f"{self.prog}: error: {message} ({self.prog} --help shows the options)\n")
+
+
 class _Version(argparse.Action):
     """Option that shows the version; imports the package only when used."""
 
@@ -182,8 +190,8 @@ def _add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
 
 def _add_kernel(parser: argparse.ArgumentParser, *, several: bool) -> None:
     """Add the options of the kernel; if `several`, each parameter takes several values to choose from."""
-    number: Any = numbers(float) if several else float
-    whole: Any = numbers(int) if several else int
+    number: Any = numbers(float) if several else one_number(float)
+    whole: Any = numbers(int) if several else one_number(int)
     group = parser.add_argument_group(
         "kernel", "The best of several comma-separated values, such as 0.1,1,10, is chosen." if several else None
     )

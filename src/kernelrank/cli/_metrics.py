@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
@@ -35,6 +36,10 @@ class Metric:
         """Name with the value of undefined queries, as an estimator takes it."""
         told = "undefined" not in self.options or ":undefined=" in self.name
         return self.name if told else f"{self.name}:undefined={self.options['undefined']}"
+
+    def same_as(self, other: Metric) -> bool:
+        """Return whether both have the same function and options, whatever their names."""
+        return (self.function, self.options) == (other.function, other.options)
 
     def mean(self, y: Vector, scores: Vector, qid: Any = None, weight: Vector | None = None) -> tuple[float, int]:
         """Return the mean over the queries where the metric is defined, NaN if there are none, and their number."""
@@ -89,3 +94,15 @@ def choose_metrics(names: list[str] | None, y: Vector, undefined: Undefined | No
     if levels[0] >= 0 and levels[-1] <= _LARGEST_GRADE and (levels == np.rint(levels)).all():
         chosen.extend(_OF_GRADES)
     return [name_metric(name, y, undefined) for name in chosen]
+
+
+def warn_of_gains(chosen: list[Metric], y: Vector) -> None:
+    """Warn if NDCG has exponential gains of large grades, so that only rows with the largest grade count."""
+    for metric in chosen:
+        exponential = metric.function is metrics.ndcg and metric.options.get("gain", "exp2") == "exp2"
+        if exponential and y.max() > _LARGEST_GRADE:
+            warnings.warn(
+                f"{metric.name}: targets go up to {y.max():g}, and a gain of 2^target - 1 ignores all but the largest;"
+                f" use {metric.name}:gain=linear",
+                stacklevel=1,
+            )

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from kernelrank._validation import as_array
+from kernelrank._validation import as_array, flatten_column
 from kernelrank.exceptions import NoComparablePairsError
 
 Vector = NDArray[np.float64]
@@ -132,7 +132,11 @@ def encode_classes(
     Rows without weight are ignored: their class numbers have no meaning.
     """
     labels = check_array(
-        column_or_1d(as_array(y, "y"), warn=True), ensure_2d=False, ensure_min_samples=0, dtype=None, input_name="y"
+        column_or_1d(flatten_column(as_array(y, "y"), "y")),
+        ensure_2d=False,
+        ensure_min_samples=0,
+        dtype=None,
+        input_name="y",
     )
     check_classification_targets(labels)
     if len(labels) != n_rows:

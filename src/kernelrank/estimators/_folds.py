@@ -46,10 +46,9 @@ def make_folds(
     FOLDS("cv", cv)
     cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
+        what = "rows" if together is None else "queries or groups"
         n_units = len(y) if together is None else len(np.unique(together))
-        if int(cv) > n_units:
-            what = "rows" if together is None else "queries or groups"
-            raise ValueError(f"cv asks for {cv} folds of {n_units} {what} (n_samples = {len(y)}): use fewer folds.")
+        _check_number(cv, n_units, f"{what} (n_samples = {len(y)})")
         cv = KFold(cv, shuffle=True, random_state=random_state) if together is None else GroupKFold(cv)
     rows = np.zeros((len(y), 1))  # splitters use the number of rows only
     with warnings.catch_warnings():
@@ -100,11 +99,18 @@ def make_pair_folds(
             Fold(fold.train[pairs].all(axis=1), np.flatnonzero(test[pairs].all(axis=1)))
             for fold, test in zip(rows, tested, strict=True)
         ]
+    low, high = pairs.min(axis=1).astype(np.int64), pairs.max(axis=1)
+    two_rows = low * n_rows + high
     cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
+        _check_number(cv, len(np.unique(two_rows)), "different pairs")
         cv = GroupKFold(cv, shuffle=True, random_state=random_state)
-    low, high = pairs.min(axis=1).astype(np.int64), pairs.max(axis=1)
-    return make_folds(cv, np.zeros(len(pairs)), None, low * n_rows + high, random_state)
+    return make_folds(cv, np.zeros(len(pairs)), None, two_rows, random_state)
+
+
+def _check_number(n_folds: Integral, n_units: int, what: str) -> None:
+    if int(n_folds) > n_units:
+        raise ValueError(f"cv asks for {n_folds} folds of {n_units} {what}: use fewer folds.")
 
 
 def locate(scoring: Any, kernel: Any, alpha: float, fold: int) -> None:

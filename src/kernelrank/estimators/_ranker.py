@@ -167,9 +167,16 @@ class Ranker(Predictor):
         Returns
         -------
         ranks : ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several
+
+        Warns
+        -----
+        MissingQueryWarning
+            If the model was fitted with queries, and there are none: all rows are then ranked as one query.
         """
         _, qid = separate_qid(X, qid)
         scores = to_host(self.predict(X))
+        if qid is None:
+            warn_of_missing_queries(self, "rank")
         codes, _ = encode_queries(qid, len(scores))
         if codes is None:
             codes = np.zeros(len(scores), dtype=np.int32)

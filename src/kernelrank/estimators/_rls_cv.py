@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._arrays import merge, to_host
-from kernelrank._rules import CALLABLE, FOLDS, NONE, choice
+from kernelrank._rules import CALLABLE, FOLDS, NONE, choice, show
 from kernelrank._validation import count_rows, encode_queries
 from kernelrank.estimators._alphas import AlphaGrid, warn_at_end
 from kernelrank.estimators._folds import locate, make_folds, mean_scores
@@ -180,7 +180,8 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
         What is held out: every pair of rows, for one ranking; every query; or folds, which never split a query. The
         default is "leave-query-out" with queries; without, "leave-pair-out", or ten folds for more than 5,000 rows.
     scoring : str, RankingScorer or callable, default=None
-        Score to maximise, as in :class:`RankSVMCV`. Concordance by default, and always for "leave-pair-out".
+        Score to maximise, as in :class:`RankSVMCV`. Concordance by default. "leave-pair-out" has no other, except for
+        "auc", which is the same with two classes.
     kernel : str, Kernel, callable, or a list of these, default="linear"
         As in :class:`RankRLS`; the best of a list is chosen together with alpha. All are compared on the same folds,
         and with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
@@ -286,12 +287,19 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
     def _score(self, model: LeastSquaresModel, folds: Folds, alphas: Array, groups: NDArray[np.int32] | None) -> Array:
         strategy = self._strategy(model.data)
         if strategy == "leave-pair-out":
-            if self.scoring is not None:
-                raise ValueError("leave-pair-out compares pairs: it has no scoring but their concordance.")
+            self._require_concordance(model.data)
             return np.asarray(np.mean(model.hold_out.concordances(alphas), axis=1))[:, None]
         if strategy == "leave-query-out":
             return self._rate_all(model.data, to_host(left_out_queries(model, alphas)))
         return super()._score(model, folds, alphas, groups)
+
+    def _require_concordance(self, data: TrainingData) -> None:
+        scorer = resolve_scorer(self.scoring)
+        if not all(scorer.is_concordance(y) for y in data.y.T):
+            raise ValueError(
+                "leave-pair-out compares pairs: scoring must be concordance, or auc for two classes, got"
+                f" {show(self.scoring)}; pass cv=10 to choose alpha by another scoring."
+            )
 
     def _evaluate_output(self, y: Array, scores: Array, queries: NDArray[np.int32] | None) -> float:
         return resolve_scorer(self.scoring).evaluate(y, scores, qid=queries)

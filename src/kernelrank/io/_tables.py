@@ -22,6 +22,7 @@ from kernelrank.io._files import COMPRESSED, name_of, open_for_reading
 _BACKENDS = ("polars", "pandas", "pyarrow")
 _QID = "qid"
 _PLAIN_INTEGER = re.compile("0|-?[1-9][0-9]{0,18}")
+_NAMELESS = re.compile(r"\s*|Unnamed: \d+")
 _WIDE = (nw.Int128, nw.UInt128)
 
 
@@ -75,7 +76,7 @@ def load_table(
     Raises
     ------
     ValueError
-        If a column is missing, a feature is not numeric, a value is missing, or there are no rows.
+        If a column is missing, a feature has no name or is not numeric, a value is missing, or there are no rows.
 
     Examples
     --------
@@ -111,6 +112,8 @@ def load_table(
     if is_text and qid is not None and qid in (target, weight, *(wanted or ())):
         frame = frame.with_columns(_as_numbers(frame[qid]))
     left_out = {*special, *drop}
+    if wanted is None:
+        _check_names(frame.columns, left_out, name)
     X = frame.select(wanted if wanted is not None else [c for c in frame.columns if c not in left_out])
     for column in X.columns:
         _check_numbers(X[column], name, "encode or drop it")
@@ -127,6 +130,11 @@ def load_table(
         return check_vector(values, f'{name}: column "{column}"')
 
     return Table(X.to_native(), numbers(target), ids, numbers(weight))
+
+
+def column_names(source: str | os.PathLike[str], format: str) -> list[str]:
+    """Return the names of the columns of a table."""
+    return list(_read(source, format, None)[0].columns)
 
 
 def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tuple[nw.DataFrame[Any], bool]:
@@ -189,6 +197,16 @@ _READERS: dict[str, Callable[[Any, bool, str, str | None], Any]] = {
     "pandas": _read_with_pandas,
     "pyarrow": _read_with_pyarrow,
 }
+
+
+def _check_names(columns: list[str], left_out: set[str], name: str) -> None:
+    """Raise an error for a feature whose header is empty, which pandas writes for an index and reads as "Unnamed"."""
+    for number, column in enumerate(columns, 1):
+        if column not in left_out and _NAMELESS.fullmatch(column):
+            raise ValueError(
+                f"{name}: column {number} has no name (an index written by pandas?); name it, or leave it out with"
+                f" drop=[{column!r}]."
+            )
 
 
 def _ids(series: nw.Series[Any], name: str, is_text: bool) -> NDArray[Any]:

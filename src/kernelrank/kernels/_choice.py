@@ -18,6 +18,7 @@ from kernelrank.kernels._vectors import Gaussian, Linear, Polynomial, check_rows
 
 _OURS: dict[str, type[Kernel]] = {"linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian}
 _OF_SCIKIT_LEARN = (*("additive_chi2", "chi2", "cosine", "laplacian", "poly", "rbf", "sigmoid"),)
+_SAME = {"rbf": "gaussian", "poly": "polynomial"}  # with other default parameters
 _NAME = choice(*_OF_SCIKIT_LEARN, "linear", "polynomial")
 
 
@@ -117,10 +118,15 @@ class HasKernel(BaseEstimator):  # type: ignore[misc]
             made = make_kernel(kernel) if isinstance(kernel, str) else kernel
             for name in inner:
                 if not isinstance(made, Kernel) or name not in made.get_params(deep=False):
-                    raise ValueError(
-                        f"kernel__{name} cannot be set: kernel={kernel!r} has no parameter {name!r}. Use a kernel"
-                        " object that has it, for example kernel=kernelrank.kernels.Gaussian(gamma=1.0) for"
+                    same = _SAME.get(kernel) if isinstance(kernel, str) else None
+                    remedy = (
+                        "Use a kernel object that has it, for example kernel=kernelrank.kernels.Gaussian(gamma=1.0) for"
                         " kernel__gamma."
+                        if same is None
+                        else f"Use kernel={same!r}, which is the same kernel with parameters."
+                    )
+                    raise ValueError(
+                        f"kernel__{name} cannot be set: kernel={kernel!r} has no parameter {name!r}. {remedy}"
                     )
             params = {**params, "kernel": made}
         super().set_params(**params)

@@ -49,5 +49,6 @@ def summarise(
         warn(
             f"{missing.sum()} of {len(values)} queries have no {lacking} and are left out of the mean.{remedy}",
             UndefinedQueryWarning,
+            in_search=" In a search or cross-validation, use GroupKFold, so that queries are not split.",
         )
     return float(np.mean(values[~missing]))

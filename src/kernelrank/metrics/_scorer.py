@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from kernelrank._row_scores import score_method
 from kernelrank._rules import CALLABLE, FLAG, NONE, TEXT
 from kernelrank._validation import separate_qid, warn_of_missing_queries
+from kernelrank.metrics._auc import auc
+from kernelrank.metrics._concordance import concordance_index
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, Metric, check_options, parse_metric
 
 
@@ -138,6 +141,20 @@ class RankingScorer:
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         value = self._metric(y_true, y_score, qid=qid, **weights, **self._kwargs)
         return float(value if self._greater_is_better else -value)
+
+    def is_concordance(self, y: NDArray[np.float64]) -> bool:
+        """Return whether the metric is the share of pairs in the right order, ties counting half, for utilities `y`.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+
+        Returns
+        -------
+        bool
+        """
+        counts_pairs = self._metric is concordance_index or (self._metric is auc and len(np.unique(y)) == 2)
+        return counts_pairs and self._greater_is_better and self._kwargs.get("ties", 0.5) == 0.5
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
         """Set which metadata to request, as for scikit-learn's own scorers; `qid` is always requested.

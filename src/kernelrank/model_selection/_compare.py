@@ -128,6 +128,7 @@ def compare(
     <BLANKLINE>
     Test: DeLong, with the jackknife. Correction: Holm.
     Estimates: leave-pair-out, 303 fits.
+    Intervals of concordance: jackknife.
     """
     if hasattr(estimators, "fit") or not isinstance(estimators, Iterable):
         raise TypeError(f"estimators must be a list, or a mapping of names to estimators, got {show(estimators)}.")
@@ -148,10 +149,13 @@ def compare(
     for each, mine in zip(named.values(), samples, strict=True):
         found.append(run_estimate(validation, IntervalOptions(interval, confidence), each, mine, folds))
     comparison = _compare_samples(tuple(named), found, sample, confidence)
-    comparison = replace(comparison, notes=_notes(validation, tuple(named), [estimate for estimate, _ in found]))
-    if sample.queries is not None and groups is not None:
+    estimates = [estimate for estimate, _ in found]
+    over_groups = sample.queries is not None and groups is not None
+    sources = ["groups" if over_groups else each.interval_from for each in estimates]
+    comparison = replace(comparison, notes=_notes(validation, tuple(named), estimates, sources))
+    if over_groups:
         return comparison  # its intervals are those of means over groups
-    return replace(comparison, intervals=tuple(estimate.interval for estimate, _ in found))
+    return replace(comparison, intervals=tuple(each.interval for each in estimates))
 
 
 def _compare_samples(
@@ -172,12 +176,29 @@ def _compare_samples(
     return compare_samples(names, means, QuerySample(len(means[0])), confidence)
 
 
-def _notes(validation: CrossValidation, names: tuple[Hashable, ...], estimates: list[Estimate]) -> tuple[str, ...]:
+def _notes(
+    validation: CrossValidation, names: tuple[Hashable, ...], estimates: list[Estimate], sources: list[str]
+) -> tuple[str, ...]:
     n_fits = sum(each.n_fits for each in estimates)
     left_out = {
         f"Skipped: {what} ({name})." for name, each in zip(names, estimates, strict=True) for what in each.skipped
     }
-    return (f"Estimates: {validation.strategy}, {n_fits:,} fits.", *sorted(left_out))
+    how = (
+        f"Estimates: {validation.strategy}, {n_fits:,} fits.",
+        f"Intervals of concordance: {_kinds(names, sources)}.",
+    )
+    return (*how, *sorted(left_out))
+
+
+def _kinds(names: tuple[Hashable, ...], sources: list[str]) -> str:
+    """Return the kind of the intervals; if there are several, also those that have it, and how to get the same."""
+    if len(set(sources)) == 1:
+        return sources[0]
+    of_kinds = (
+        f"{kind} ({', '.join(str(name) for name, each in zip(names, sources, strict=True) if each == kind)})"
+        for kind in dict.fromkeys(sources)
+    )
+    return f"{', '.join(of_kinds)}; pass interval to get the same kind for all"
 
 
 def _means(values: Array | None, groups: NDArray[np.integer]) -> Array:

@@ -58,6 +58,9 @@ class Estimate:
         Influence of each jackknife unit (row, group, or block of these), including its influence on the models.
     values : ndarray or None
         With queries, the concordance of each, NaN if it has no pair; the estimate is their mean.
+    interval_from : {"rows", "groups", "queries", "jackknife"}
+        Variation that the interval is based on: of held-out comparisons between rows, groups or queries with given
+        models, or of the models as well.
     """
 
     estimate: float
@@ -71,11 +74,13 @@ class Estimate:
     influence: Array = field(repr=False)
     jackknife: Array | None = field(default=None, repr=False)
     values: Array | None = field(default=None, repr=False)
+    interval_from: str = "rows"
 
     def __str__(self) -> str:
         low, high = self.interval
         share = f"{100 * self.confidence:g}%"
-        return f"{self.estimate:.3f} ({share} interval {low:.3f} to {high:.3f}, {self.strategy})"
+        source = "by the jackknife" if self.interval_from == "jackknife" else f"from {self.interval_from}"
+        return f"{self.estimate:.3f} ({share} interval {source} {low:.3f} to {high:.3f}, {self.strategy})"
 
 
 def run_estimate(
@@ -117,8 +122,17 @@ def run_estimate(
         influence,
         without,
         counted.values,
+        _interval_source(without, sample),
     )
     return found, counted
+
+
+def _interval_source(jackknife: Array | None, sample: Sample) -> str:
+    if jackknife is not None:
+        return "jackknife"
+    if sample.units is None:
+        return "rows"
+    return "queries" if sample.queries is not None and np.array_equal(sample.units, sample.queries) else "groups"
 
 
 def _influence(
@@ -254,7 +268,7 @@ def estimate_concordance(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> found = estimate_concordance(RankRLS(alpha=1e-3), X[:100], y[:100])
     >>> print(found)
-    0.715 (95% interval 0.651 to 0.771, leave-pair-out)
+    0.715 (95% interval by the jackknife 0.651 to 0.771, leave-pair-out)
     >>> found.n_pairs, found.n_fits
     (4922, 101)
     """
@@ -325,7 +339,7 @@ def estimate_auc(
     >>> X, y = X[:60, [1, 4, 9]], y[:60]  # as if there were no more patients, and three measurements
     >>> found = estimate_auc(RankRLS(alpha=1e-3), X, y)
     >>> print(found)
-    0.861 (95% interval 0.726 to 0.935, leave-pair-out)
+    0.861 (95% interval by the jackknife 0.726 to 0.935, leave-pair-out)
     >>> found.n_pairs, found.n_fits
     (611, 61)
     """

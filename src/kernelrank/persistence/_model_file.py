@@ -88,8 +88,12 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     kind = type(model)
     if kind not in ESTIMATORS:
-        order = " The arguments are save_model(model, path)." if isinstance(model, str | os.PathLike) else ""
-        raise TypeError(f"model must be one of {', '.join(saveable_classes())}, got a {kind.__name__}.{order}")
+        remedy = ""
+        if isinstance(model, str | os.PathLike):
+            remedy = " The arguments are save_model(model, path)."
+        elif hasattr(model, "steps"):
+            remedy = " Save its last step, pipeline[-1], and the other steps with skops or joblib."
+        raise TypeError(f"model must be one of {', '.join(saveable_classes())}, got a {kind.__name__}.{remedy}")
     PATH("path", path)
     check_is_fitted(model)
     arrays: dict[str, NDArray[Any]] = {}
