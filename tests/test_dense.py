@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from kernelrank._arrays import canonical
 from kernelrank._core import multiply_columns, multiply_matrices, multiply_rows
-from kernelrank._dense import dot, multiply, multiply_transposed, norm
+from kernelrank._dense import dot, multiply, multiply_transposed, norm, readable
 
 # Sizes around whole lanes, segments of 512 and blocks of 4096.
 SHAPES = [(1, 1), (3, 5), (7, 37), (16, 16), (130, 9), (5000, 3), (4097, 13), (5, 9000), (600, 515), (2, 0), (0, 2)]
@@ -132,3 +132,9 @@ def test_canonical_form_is_a_copy_only_if_it_must_be(rng):
         np.testing.assert_array_equal(part, was)
     for part, was in zip((X.data, X.indices, X.indptr), parts, strict=True):
         np.testing.assert_array_equal(part, was)
+
+
+def test_what_is_not_aligned_is_copied():
+    unaligned = np.zeros(8 * 6 + 1, np.uint8)[1:].view(np.float64).reshape(2, 3)
+    assert not unaligned.flags.aligned
+    assert readable(unaligned).flags.aligned

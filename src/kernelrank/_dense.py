@@ -69,4 +69,4 @@ def readable(X: NDArray[Any], *dtypes: Any) -> NDArray[Any]:
     if X.dtype not in (dtypes or (np.float64, np.float32)):
         X = X.astype(np.float64)
     whole = all(stride % X.itemsize == 0 for stride in X.strides)
-    return X if whole and X.flags.aligned else np.ascontiguousarray(X)
+    return X if whole and X.flags.aligned else X.copy()  # ascontiguousarray would keep what is not aligned
