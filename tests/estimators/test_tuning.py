@@ -38,7 +38,7 @@ def test_a_search_over_gamma_takes_the_name_of_the_kernel(rng):
     assert by_name.best_params_["kernel__gamma"] == 1.0
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed", len, [Gaussian()], Gaussian() + Linear()])
+@pytest.mark.parametrize("kernel", ["linear", "laplacian", "precomputed", len, [Gaussian()], Gaussian() + Linear()])
 def test_a_kernel_without_such_a_parameter_is_an_error_that_shows_one_with_it(kernel):
     with pytest.raises(
         ValueError, match=r"kernel__gamma cannot be set: .*no parameter 'gamma'.*Gaussian\(gamma=1\.0\)"
