@@ -182,7 +182,8 @@ def solve_shifted(matrix: Array, shift: float, right: Array) -> Array:
         return xp.linalg.solve(matrix + shift * xp.eye(matrix.shape[0], device=device(matrix), dtype=xp.float64), right)
     matrix.flat[:: len(matrix) + 1] += shift
     factor = cholesky(matrix)
-    return scipy.linalg.cho_solve((factor, True), right, check_finite=False)
+    # The transpose is in the order of LAPACK: no copy is made of it.
+    return scipy.linalg.cho_solve((factor.T, False), right, check_finite=False)
 
 
 def cholesky(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
