@@ -150,8 +150,8 @@ class LeastSquaresEstimator(Predictor):
         level = np.zeros(data.y.shape[1])
         if data.queries is None and not data.from_pairs and self._has_level():
             solver = model.solver
-            fitted = solver.fitted(solution) if isinstance(solver, LeastSquares) else np.asarray(X @ solution)
-            level = np.average(data.y - to_host(fitted), axis=0, weights=data.weights)
+            scores = solver.fitted(solution) if isinstance(solver, LeastSquares) else np.asarray(X @ solution)
+            level = np.average(data.y - to_host(scores), axis=0, weights=data.weights)
         if isinstance(model.solver, LeastSquares):
             model.solver.forget_matrices()
         with refit(self, "_moments", "_ids") as fitted:

@@ -207,7 +207,7 @@ class PairLaplacian:
     any_namespace: ClassVar[bool] = True
 
     def diagonalise(self, strengths: Vector, queries: Codes) -> None:
-        """Return nothing: the contrasts are orthonormal."""
+        """Return None: the contrasts are orthonormal."""
 
     def project(self, V: Array) -> Array:
         """Return P V, for a vector or the columns of a matrix: O(m) each."""

@@ -28,12 +28,12 @@ class HoldOut:
     Parameters
     ----------
     reason : str
-        What to say after the name of a method that is refused.
+        What to say after the name of a method that is refused; not needed if only `queries` is.
     """
 
     shortcuts: frozenset[str] = frozenset()  # closed forms: of "pairs", of "folds"; of several "outputs" at once
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str = "") -> None:
         self._reason = reason
 
     def folds(self, folds: Sequence[Rows], alpha: float) -> list[Predicted]:

@@ -34,7 +34,7 @@ class RankingHoldOut(HoldOut):
     shortcuts = frozenset({"folds", "outputs", "pairs"})
 
     def __init__(self, make: Callable[[], HeldOutPairs]) -> None:
-        super().__init__("has a closed form")
+        super().__init__()
         self._make = make
 
     @cached_property
