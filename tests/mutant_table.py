@@ -16,7 +16,10 @@ BUNDLES = " ".join(
     ]
     + ["tests/estimators/test_kernel_certificate.py", "tests/estimators/test_rank_svm.py"]
 )
-NEWTONS = f"tests/solvers/test_newton.py {SQUARED_HINGES} tests/estimators/test_kernel_certificate.py"
+NEWTONS = (
+    f"tests/solvers/test_newton.py tests/solvers/test_kernel_products.py {SQUARED_HINGES}"
+    " tests/estimators/test_kernel_certificate.py"
+)
 GRAPHS = "tests/estimators/test_rls_pairs.py tests/estimators/test_fit_pairs.py tests/pairs"
 CORE = "tests/pairs tests/losses"
 
