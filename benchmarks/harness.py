@@ -6,10 +6,12 @@ import argparse
 import os
 import platform
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -52,14 +54,35 @@ def show_progress(text: str) -> None:
 
 
 def machine() -> str:
-    """Return versions, processor and load in two lines."""
+    """Return versions, processor and load, commit and date, in three lines."""
     load = f", load average {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
     blas = {f"{each['internal_api']} {each['version']}" for each in threadpool_info() if each["user_api"] == "blas"}
     versions = (
         *(f"Python {platform.python_version()}", f"NumPy {np.__version__}", f"SciPy {scipy.__version__}"),
         *(f"scikit-learn {sklearn.__version__}", f"kernelrank {kernelrank.__version__}", *sorted(blas)),
     )
-    return f"{', '.join(versions)}\n{_processor()}, {os.cpu_count()} hardware threads{load}"
+    return "\n".join(
+        (
+            ", ".join(versions),
+            f"{_processor()}, {os.cpu_count()} hardware threads{load}",
+            f"Commit {commit()}, {date.today()}",
+        )
+    )
+
+
+def commit() -> str:
+    """Return the commit of the sources, marked if tracked sources differ from it.
+
+    Where the sources are not a checkout of git, this is the value of the environment variable KERNELRANK_COMMIT.
+    """
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        found = subprocess.run([*git, "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return os.environ.get("KERNELRANK_COMMIT", "unknown")
+    sources = [":/*.py", ":/*.cpp", ":/*.hpp"]
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *sources], check=False).returncode
+    return found.stdout.strip() + (" with changes" if changed else "")
 
 
 def _processor() -> str:
