@@ -25,7 +25,7 @@ PANELS = {
 LINES = {
     "RankSVM": ("kernelrank, hinge", "tab:blue"),
     "squared hinge": ("kernelrank, squared hinge", "tab:cyan"),
-    "PairRSVM": ("the same solver, pair by pair", "tab:grey"),
+    "PairRSVM": ("pair by pair, no line search", "tab:grey"),
     "scikit-survival (sq.)": ("scikit-survival, squared hinge", "tab:red"),
     "LinearSVC (sq.)": ("LinearSVC on pairs, squared hinge", "tab:green"),
 }

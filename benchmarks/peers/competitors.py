@@ -143,7 +143,8 @@ class KernelRank(Competitor):
 class PlainBundle(Competitor):
     """The solver of ``RankSVM`` for the hinge, without its line search or with another way to count; no queries.
 
-    With the red-black tree and no line search it is the paper's TreeRSVM.
+    Without line search it is the paper's TreeRSVM if it counts by a red-black tree, and its PairRSVM if it goes through
+    the pairs.
     """
 
     package = "kernelrank"
@@ -315,7 +316,7 @@ COMPETITORS: dict[str, Competitor] = {
         KernelRank("kernelrank"),
         PlainBundle("kernelrank, no line search", "auto", line_search=False),
         PlainBundle("TreeRSVM", "rbtree", line_search=False),
-        PlainBundle("PairRSVM", "pairs", line_search=True),
+        PlainBundle("PairRSVM", "pairs", line_search=False),
         ScikitSurvival("scikit-survival rbtree"),
         ScikitSurvival("scikit-survival avltree"),
         LinearSVCOnPairs("LinearSVC on pairs"),

@@ -78,8 +78,10 @@ def linearithmic_error(points: Sequence[Point]) -> float | None:
 
 
 def show(value: float | None, form: str = ".3g") -> str:
-    """Format a number that may be missing."""
-    return "" if value is None else f"{value:{form}}"
+    """Format a number that may be missing; three digits would write thousands with an exponent."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if form == ".3g" and abs(value) >= 1000 else f"{value:{form}}"
 
 
 def method(doc: str | None) -> str:
