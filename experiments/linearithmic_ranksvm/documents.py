@@ -160,7 +160,7 @@ def readings(tables: Tables) -> Iterator[str]:
     yield f"""
         As on generated text, iterations do not depend on the number of documents: {" and ".join(each)}. Without line
         search there are {span(np.ravel(more), ".1f")} times as many. At {largest:,.0f} documents, going through the
-        pairs takes {span(pairs, ".1f")} times as long as the red-black tree. The test errors of all methods for the hinge
-        are within {max(apart):.4f} of each other; that of the squared hinge is lower by
+        pairs takes {span(pairs, ".1f")} times as long as the red-black tree. The test errors of all methods for the
+        hinge are within {max(apart):.4f} of each other; that of the squared hinge is lower by
         {span((gain[-1] for gain in better), ".3f")} at {largest:,.0f} documents. {"Every" if falls else "Not every"}
         test error falls with more documents."""

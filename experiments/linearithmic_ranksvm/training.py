@@ -73,10 +73,10 @@ COLUMNS = """
 *RankSVM*: hinge with line search, to a certified gap of 0.001; *no line search*: the same without; *TreeRSVM* and
 *PairRSVM*: the paper's methods, without line search, which differ only in counting, by a red-black tree and pair by
 pair; *squared hinge*: RankSVM with that loss, to the same gap and a gradient of 0.001 of the first; *(sq.)*: squared
-hinge of others, to their defaults. *exponent*: slope of log seconds over log rows at the largest sizes of each, four at most. *Beyond
-the data*: growth of resident memory in conversion and first fit. dlib is not here: it has relevant and other rows, but
-no real-valued utilities; the page on benchmarks has it where it can take part, and RankSVM with two threads. SVM^rank
-may not be distributed.
+hinge of others, to their defaults. *exponent*: slope of log seconds over log rows at the largest sizes of each, four at
+most. *Beyond the data*: growth of resident memory in conversion and first fit. dlib is not here: it has relevant and
+other rows, but no real-valued utilities; the page on benchmarks has it where it can take part, and RankSVM with two
+threads. SVM^rank may not be distributed.
 """
 
 
