@@ -58,7 +58,7 @@ Work = Callable[[Setting, np.random.Generator, int], np.ndarray]
 def repeat(work: Work, repetitions: Mapping[Setting, int], *, jobs: int) -> dict[Setting, np.ndarray]:
     """Return the lines of all repetitions by setting; `work` does some of them, and returns one line for each."""
     tasks = [(setting, n, k) for setting, total in repetitions.items() for k, n in enumerate(_chunks(total)) if n]
-    tasks.sort(key=lambda task: -task[0].m)  # the longest first
+    tasks.sort(key=lambda task: -(task[0].m ** 2) * task[1])  # the longest first: a data set has O(m^2) pairs
     pool = Parallel(jobs, return_as="generator", pre_dispatch="all", batch_size=1)
     found: dict[Setting, list[np.ndarray]] = {setting: [] for setting in repetitions}
     for done, (lines, seconds) in enumerate(pool(delayed(_work)(work, *task) for task in tasks)):

@@ -18,7 +18,7 @@ PERMUTED_AND_POOLED = {Setting(30, 0.5, 0): 300}
 COMPARED = {Setting(m, 0.5, n): count for n in (0, 4) for m, count in ((30, 2_000), (100, 1_000), (300, 300))}
 COMPARED_BY_JACKKNIFE = {Setting(m, 0.5, n): count for n in (0, 4) for m, count in ((30, 400), (100, 100))}
 CHOSEN = {Setting(30, 0.5, 0): 100}
-N_ALPHAS = 5  # more where the score still improves at the end of the grid: in 2 of the 100 data sets
+N_ALPHAS = 5  # more where the score still improves at the end of the grid
 KERNELS = ("linear", "gaussian")
 TESTS = {
     "permutations": "`permutation_test`, leave-pair-out",
