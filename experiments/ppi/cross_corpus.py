@@ -219,7 +219,7 @@ def read_ranks(found: Mapping[str, Table], rank: Table) -> str:
     areas, names = found["auc"], [row["trained on"] for row in rank]
     best = [sum(row[name].startswith("1 (") for name in names) for row in rank]
     order = sorted(names, key=lambda name: rank.value(name, "average"))
-    average = ", ".join(f"{rank.row(name)['average']} ({name})" for name in order)
+    average = ", ".join(f"{name} {rank.row(name)['average']}" for name in order)
     same = sum(cell.partition(" ")[0] == cell.partition("(")[2][:-1] for row in rank for cell in each_of(row, names))
     ahead = {name: [differences(row[name]) for row in areas if row[name] != "-"] for name in names}
     above = [each > 0 for values in ahead.values() for each in values]
@@ -232,10 +232,10 @@ def read_ranks(found: Mapping[str, Table], rank: Table) -> str:
     )
     return f"""
         Models of {names[int(np.argmax(best))]} have the best AUC on {max(best)} of the four other corpora. Average
-        ranks and the paper's are {average}; {same} of {len(above)} ranks are the paper's. {sum(above)} of
+        ranks (and the paper's) are {average}; {same} of {len(above)} ranks are the paper's. {sum(above)} of
         {len(above)} AUCs are above the paper's, those on {largest[0]} and {largest[1]} by
-        {np.mean(ahead[largest[0]]):.1f} and {np.mean(ahead[largest[1]]):.1f} points on average. The paper says that the best F-scores of table 4 have the
-        same order as the AUCs; here this holds for {agree} of {len(names)} test corpora."""
+        {np.mean(ahead[largest[0]]):.1f} and {np.mean(ahead[largest[1]]):.1f} points on average. The
+        paper says that the best F-scores of table 4 have the same order as the AUCs; here this holds for {agree} of {len(names)} test corpora."""
 
 
 def read_thresholds(found: Mapping[str, Table], below: Table, tables: Tables) -> str:
@@ -265,8 +265,8 @@ def read_thresholds(found: Mapping[str, Table], below: Table, tables: Tables) ->
         {below.row(f"{table_3}, ours")["AIMed"]} are, and {count(f"{table_3}, ours")} of all {len(zero)}, where the
         paper has {count(f"{table_3}, the paper's")}. A threshold by the share of positive pairs raises the F-score of
         models of AIMed from {", from ".join(gains) or "none"}. With the best threshold
-        {count(f"{table_4}, ours")} are below: by definition none can be. The threshold of the training corpus misses {np.mean(missed["trained"]):.1f}
-        points of the best F-score on average and {max(missed["trained"]):.1f} at most, the threshold by the share of
+        {count(f"{table_4}, ours")} are below: by definition none can be. The threshold of the training
+        corpus misses {np.mean(missed["trained"]):.1f} points of the best F-score on average and {max(missed["trained"]):.1f} at most, the threshold by the share of
         positive pairs {np.mean(missed["rate"]):.1f} and {max(missed["rate"]):.1f}. Threshold zero is better than that
         of the training corpus in {sum(each > 0 for each in zero)} of {len(zero)} cases, and changes the F-score by
         {np.mean(zero):+.1f} points on average: that it is no better is

@@ -176,11 +176,10 @@ CONFIGURED = """
 - **chosen**: lambda and one of max and product by the AUC of documents held out inside the other nine folds, anew for
   each fold; the threshold by their F-score.
 
-**Product was found by looking**: it is the best of many variants that were compared by leaving out documents of all of
-HPRD50, IEPA and LLL, and some of them on half of AIMed (`variants.md`). These documents are in test folds here. The
-choice inside a fold does not see the fold, but that product is a candidate at all owes something to it, and its gain on
-these four corpora is somewhat flattered. **No variant was tried on BioInfer**: its gain is the one that nobody has
-chosen.
+**Product was found by looking**: variants were compared by leaving out documents of all of HPRD50, IEPA and LLL, and
+some of them on half of AIMed; `variants.md` has such a comparison. These documents are in test folds here. The choice
+inside a fold does not see the fold, but that product is a candidate at all owes something to it, and its gain on these
+four corpora is somewhat flattered. **No variant was tried on BioInfer**: its gain is the one that nobody has chosen.
 """
 ERRORS = """
 Errors are over the ten folds of a split: the standard deviation of the differences of folds / √10, mean over splits.
