@@ -36,27 +36,32 @@ class Configuration:
         Whether dependencies and the order of the words have features of length one each, with the kernels a and b, and
         the kernel is (1 + a)(1 + b) / 4. It contains both kernels and their product. In one graph, the part with more
         and stronger connections outweighs the other.
-    published : bool
-        Whether graphs, features and model are those of the published software, as far as it is known.
+    file_order : bool
+        Whether graphs are those of the published software: :func:`published_graphs`.
+    drop : bool
+        Whether small values are dropped, as the published software does.
+    mean : bool
+        Whether the model has a mean; that of the published software has none.
     """
 
     name: str
     combine: Literal["max", "sum"] = "max"
     product: bool = False
-    published: bool = False
+    file_order: bool = False
+    drop: bool = False
+    mean: bool = True
 
     def parts(self, corpus: PPICorpus) -> list[sp.csr_array]:
         """Return features of length one for each pair of a corpus: of its graph, or of both parts of it."""
-        kernel = AllPaths(self.combine, normalized=not self.published, n_jobs=-1)
-        if self.published:
-            X = kernel.fit_transform(published_graphs(corpus))
-            X.data[X.data <= _SMALLEST] = 0.0
-            X.data /= np.repeat(np.sqrt(np.asarray(X.power(2).sum(axis=1))), np.diff(X.indptr))
-            return [X]
+        kernel = AllPaths(self.combine, normalized=not self.drop)
         if self.product:
             syntax, order = corpus.graphs(linear_weight=0.0), corpus.graphs(path_weight=0.0, other_weight=0.0)
             return [kernel.fit_transform(syntax), kernel.fit_transform(order)]
-        return [kernel.fit_transform(corpus.graphs())]
+        X = kernel.fit_transform(published_graphs(corpus) if self.file_order else corpus.graphs())
+        if self.drop:
+            X.data[X.data <= _SMALLEST] = 0.0
+            X.data /= np.repeat(np.sqrt(np.asarray(X.power(2).sum(axis=1))), np.diff(X.indptr))
+        return [X]
 
     def kernel_matrix(self, corpus: PPICorpus) -> NDArray[np.float64]:
         """Return the kernel of all pairs of a corpus."""
@@ -69,7 +74,9 @@ class Configuration:
 
 MAX, SUM = Configuration("max"), Configuration("sum", combine="sum")
 PRODUCT = Configuration("product", product=True)
-PUBLISHED = Configuration("published", published=True)
+PUBLISHED = Configuration("published", file_order=True, drop=True, mean=False)
+FILE_ORDER = Configuration("file order", file_order=True)
+NO_MEAN = Configuration("no mean", drop=True, mean=False)
 
 
 def load_corpora() -> dict[str, PPICorpus]:
@@ -98,3 +105,11 @@ def published_graphs(corpus: PPICorpus) -> list[Graph]:
             labels[place] = tuple(label[:-1] + tag for label in labels[place])
         graphs.append(Graph(tuple(labels), graph.edges, graph.weights))
     return graphs
+
+
+def count_reversed(corpus: PPICorpus) -> int:
+    """Count the pairs whose entities the file names in the reverse of their order in the sentence."""
+    return sum(
+        min(corpus.sentences[number].entities[b].spans) < min(corpus.sentences[number].entities[a].spans)
+        for number, a, b in corpus.pairs.tolist()
+    )

@@ -19,7 +19,7 @@ N_FOLDS = 10
 
 
 class Measures(NamedTuple):
-    """Measures of one fold, or arrays of them; models have not seen the documents that they score."""
+    """Measures of one fold, or arrays of them, lambda first; models have not seen the documents that they score."""
 
     inner_f: Array  # of the other folds, with the best threshold
     inner_auc: Array
@@ -44,11 +44,11 @@ def measure(
     y: NDArray[np.int64],
     groups: NDArray,
     splits: Iterable[NDArray[np.intp]],
+    lam: float,
     *,
-    lambdas: Array = LAMBDAS,
     mean: bool = True,
 ) -> Measures:
-    """Measure all folds of all splits; each array has the shape (n_lambdas, n_splits, n_folds).
+    """Measure all folds of all splits for one lambda; each array has the shape (n_splits, n_folds).
 
     Parameters
     ----------
@@ -60,19 +60,19 @@ def measure(
         Rows that are held out together inside the folds: documents, or every row for itself.
     splits : iterable of ndarray of shape (m,)
         Number of the fold of each row.
+    lam : float
+    mean : bool
+        Whether the model has a mean.
     """
     _, groups = np.unique(groups, return_inverse=True)
-    splits = list(splits)
-    model = HeldOut(K, 2.0 * y - 1.0, mean)
-    found = np.empty((len(lambdas), len(splits), N_FOLDS, len(Measures._fields)))
-    for a, lam in enumerate(lambdas):
-        residuals = model.at(float(lam))
-        for s, folds in enumerate(splits):
-            for k in range(N_FOLDS):
-                inside = folds == k
-                scores = residuals.nested(np.flatnonzero(inside), groups)
-                found[a, s, k] = judge(scores, y[inside], y[~inside])
-    return Measures(*np.moveaxis(found, -1, 0))
+    residuals = HeldOut(K, 2.0 * y - 1.0, mean).at(lam)
+    found = []
+    for folds in splits:
+        for k in range(N_FOLDS):
+            inside = folds == k
+            scores = residuals.nested(np.flatnonzero(inside), groups)
+            found.append(judge(scores, y[inside], y[~inside]))
+    return Measures(*np.reshape(found, (-1, N_FOLDS, len(Measures._fields))).transpose(2, 0, 1))
 
 
 def judge(scores: Scores, y_fold: NDArray[np.int64], y_others: NDArray[np.int64]) -> tuple[float, ...]:

@@ -1,9 +1,9 @@
-"""Cross-validation inside cross-validation, exactly, from one decomposition of a kernel matrix.
+"""Cross-validation inside cross-validation, exactly, from one inverse of a kernel matrix per lambda.
 
-With W the residual operator of ``kernelrank.solvers.least_squares``, the residuals of rows S are ``W_SS^-1 (W y)_S``
-when S is held out. A model that has not seen a fold T has the W of the other rows R, ``W_RR - W_RT W_TT^-1 W_TR``, in
-which documents can be held out once more. So no model is ever fitted: folds, documents and lambdas share one
-decomposition of all rows.
+The residual operator W of least squares is ``lambda (K + lambda I)^-1``; with a mean, K is centred and 1/m is
+subtracted from each element. The residuals of rows S are ``W_SS^-1 (W y)_S`` when S is held out. A model that has not
+seen a fold T has the W of the other rows R, ``W_RR - W_RT W_TT^-1 W_TR``, in which documents can be held out once more.
+So no model is ever fitted: splits, folds and documents share one W of all rows.
 
 Lambda weighs the squared norm against the SUM of squares, as in the paper, and is the same whatever is held out; the
 alpha of ``kernelrank.RLS`` is lambda / (number of rows that are left).
@@ -12,14 +12,12 @@ alpha of ``kernelrank.RLS`` is lambda / (number of rows that are left).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-
-from kernelrank.solvers.least_squares import Residual, decompose_kernel
+from scipy.linalg.lapack import dpotrf, dpotri
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -50,26 +48,28 @@ class HeldOut:
             means = K.mean(axis=0)
             K -= means
             K -= (means - means.mean())[:, None]
-        spectrum = decompose_kernel(K, 0.0)
-        if mean:
-            spectrum = replace(spectrum, vectors=spectrum.vectors - spectrum.vectors.mean(axis=0))
-        self._W = Residual(spectrum, True, y[:, None], mean=mean)
+        self._K, self._y, self._mean = K, y, mean
 
     def at(self, lam: float) -> Residuals:
         """Return the model for a lambda."""
-        W = self._W
-        return Residuals(W.block(np.arange(W.n_rows), lam), W.apply(lam)[:, 0], W.targets[:, 0])
-
-    def weights(self, lam: float) -> Array:
-        """Return the weights of the kernels of all rows; with a mean, of kernels less their means."""
-        return self._W.spectrum.dual(lam, self._W.centred)[:, 0]
+        shifted = self._K.copy()
+        shifted.flat[:: len(shifted) + 1] += lam
+        W = _invert(shifted)
+        W *= lam
+        if self._mean:
+            W -= 1.0 / len(W)
+        residuals = W @ self._y
+        return Residuals(W, residuals, self._y, residuals / lam)
 
 
 class Residuals:
-    """The residual operator as a matrix, and the residuals."""
+    """The residual operator as a matrix, and the residuals.
 
-    def __init__(self, W: Array, residuals: Array, y: Array) -> None:
-        self._W, self._residuals, self._y = W, residuals, y
+    ``weights`` are those of the kernels of all rows; with a mean, of kernels less their means.
+    """
+
+    def __init__(self, W: Array, residuals: Array, y: Array, weights: Array) -> None:
+        self._W, self._residuals, self._y, self.weights = W, residuals, y, weights
 
     def hold_out(self, rows: Rows) -> Array:
         """Score rows by a model of all others."""
@@ -102,3 +102,14 @@ def members(groups: NDArray) -> Iterator[Rows]:
     order = np.argsort(groups, kind="stable")
     ends = np.flatnonzero(groups[order][1:] != groups[order][:-1]) + 1
     yield from np.split(order, ends)
+
+
+def _invert(K: Array) -> Array:
+    """Return the inverse of a symmetric positive definite matrix, which is overwritten."""
+    factor, failed = dpotrf(K.T, lower=True, overwrite_a=True)
+    if failed:
+        raise np.linalg.LinAlgError("the kernel matrix is not positive definite")
+    half, _ = dpotri(factor, lower=True, overwrite_c=True)
+    inverse = np.tril(half)
+    inverse += np.tril(half, -1).T
+    return inverse

@@ -29,7 +29,7 @@ def make_classifier(n_pairs: int, combine: Literal["max", "sum"] = "max", n_basi
         kernel=Polynomial(degree=1, coef0=0.0),
         n_basis=n_basis if n_pairs > n_basis else None,
     )
-    return make_pipeline(AllPaths(combine, n_jobs=-1), FScoreClassifier(least_squares, cv="own"))
+    return make_pipeline(AllPaths(combine), FScoreClassifier(least_squares, cv="own"))
 
 
 def pooled_f_score(y: np.ndarray, scores: np.ndarray) -> float:

@@ -8,24 +8,16 @@ import numpy as np
 
 from benchmarks.harness import table
 from experiments.ppi._corpora import MAX
-from experiments.ppi._measure import N_FOLDS, Measures
-from experiments.ppi._measure import measure as measure_folds
-from experiments.ppi._shared import make_task
-from experiments.ppi.single_corpus import by_f, standard_error
+from experiments.ppi._measure import Measures
+from experiments.ppi._shared import FoldsOf, measure_all, standard_error
+from experiments.ppi._table_1 import by_f
 from experiments.study import READING, Run, Tables
-
-N_SPLITS = 3  # at most, of the pairs
 
 
 def measure(run: Run) -> dict[str, Measures]:
     """Return the measures with folds of documents and of pairs."""
-    task = make_task(run)
-    corpus = task.corpora["AIMed"]
-    rows = np.arange(len(corpus))
-    n_splits = min(N_SPLITS, task.n_splits)
-    splits = [np.random.default_rng(seed).permutation(len(corpus)) % N_FOLDS for seed in range(n_splits)]
-    of_pairs = by_f(measure_folds(task.kernel_matrix("AIMed", MAX), corpus.y, rows, splits, lambdas=task.lambdas))
-    return {"documents": by_f(task.measures("AIMed", MAX)[0]), "pairs": of_pairs}
+    kinds: tuple[FoldsOf, ...] = ("documents", "pairs")
+    return {each: by_f(measure_all(run, [MAX], ["AIMed"], each)[MAX.name]["AIMed"].measures) for each in kinds}
 
 
 def report(found: dict[str, Measures], run: Run) -> list[str]:
