@@ -73,13 +73,15 @@ def machine() -> str:
 def commit() -> str:
     """Return the commit of the sources, marked if tracked sources differ from it.
 
-    Where the sources are not a checkout of git, this is the value of the environment variable KERNELRANK_COMMIT.
+    For sources that were copied without their history, set the environment variable KERNELRANK_COMMIT.
     """
+    if given := os.environ.get("KERNELRANK_COMMIT"):
+        return given
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         found = subprocess.run([*git, "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("KERNELRANK_COMMIT", "unknown")
+        return "unknown"
     sources = [":/*.py", ":/*.cpp", ":/*.hpp"]
     changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *sources], check=False).returncode
     return found.stdout.strip() + (" with changes" if changed else "")
