@@ -142,11 +142,10 @@ def parts_table(found: dict[int, dict[str, float]]) -> str:
 TITLE, NANOSECONDS = "Leave-pair-out in parts", "ns per pair"
 ABOUT = f"""
 P09, section 3.4: "an algorithm that calculates an exact result of LPOCV in O(m2) time, again given that the inverse of
-a certain m × m-matrix is already computed and stored in the memory". That matrix is Q, "the computationally dominant
-one. Namely, its time complexity is O(m3) in the worst case of K being of full rank"; if it is not, Q is computed as
-V Λ̂ V' from the eigenvectors. Then "only a constant time is needed to compute (38) for each hold-out set", and with v
-outputs "the time complexity of the cross-validation is O(m3 + m2v), since the complexity of calculating Q is not
-affected by the number of tasks".
+a certain m × m-matrix is already computed and stored in the memory". That matrix is Q: "its time complexity is O(m3) in
+the worst case of K being of full rank"; if it is not, Q is computed as V Λ̂ V' from the eigenvectors. Then "only a
+constant time is needed to compute (38) for each hold-out set", and with v outputs "the time complexity of the
+cross-validation is O(m3 + m2v), since the complexity of calculating Q is not affected by the number of tasks".
 
 Here the parts of `RankRLS.leave_pair_out_concordance` are timed apart, in seconds of processor time, one thread, the
 best of up to {REPEATS} runs. *decomposition*: eigenvalues and eigenvectors. *product*: the residual operator from the
