@@ -9,7 +9,7 @@ from kernelrank import RLS
 STUDIES = {
     "auc_estimation": ("Bias", "Spread", "Other models", "Intervals", "Tests", "Choosing", "Dependent rows", "Speed"),
     "covtype": ("Kernel RankSVM on covtype",),
-    "letor": ("RankSVM on OHSUMED", "Three grades", "Grade 2 against", "Least squares by LETOR's definitions"),
+    "letor": ("RankSVM on OHSUMED", "Three grades", "Grade 2 against", "Least squares by LETOR's", "Check of LETOR's"),
     "linearithmic_ranksvm": (),  # tests/test_linearithmic_experiment.py
     "nystrom": ("Figure 1", "Table 1", "Table 2", "All of leave-group-out"),
     "ppi": (
@@ -23,7 +23,10 @@ STUDIES = {
         ),
         *("Table 2: ranks", "Table 5", "All pairs called", "Learning curves", "Basis rows"),
     ),
-    "rankrls": ("Training time", "Conjugate gradients", "OHSUMED", "Jester", "Table 4", "Table 5", "Gains"),
+    "rankrls": (
+        *("Training time", "Gaussian kernel", "Linear kernel", "Conjugate gradients", "OHSUMED", "RankSVM: pairs or"),
+        *("Jester", "All pairs", "RankSVM with smaller", "Table 4", "Table 5", "Agreement", "Intervals: ", "Gains"),
+    ),
     "swapped_pairs": ("Percentage of swapped pairs",),
 }
 SLOW = {"auc_estimation"}
@@ -88,6 +91,32 @@ def test_the_readme_of_letor_describes_the_data(root, load):
     row, readme = data[0], (folder / "README.md").read_text()
     assert f"{row['queries']} queries and {row['documents']} judged documents" in readme
     assert f"of which {row['features that vary inside a query']} vary within a query" in readme
+
+
+def test_the_published_intervals_are_intervals(load):
+    published = load("experiments.rankrls._reuters_published").PUBLISHED
+    assert len(published) == 25
+    for figures in published.values():
+        for area, low, high in figures[:3]:
+            assert 0 < low < area < high < 1
+            assert abs((low + high) / 2 - area) <= 0.0011  # symmetric, but for rounding
+
+
+def test_one_draw_against_the_mean_of_several(load):
+    deviations = load("experiments.rankrls._reuters_tables").deviations
+    areas = np.array([[0.9, 0.8], [0.8, np.nan], [0.7, 0.6]])
+    # Means 0.8 and 0.7; standard deviations 0.1 and 0.1 * sqrt(2); of the difference, times sqrt(1 + 1/n).
+    expected = [-0.1 / (0.1 * np.sqrt(4 / 3)), 0.2 / (0.1 * np.sqrt(2) * np.sqrt(3 / 2))]
+    np.testing.assert_allclose(deviations(areas, np.array([0.7, 0.9])), expected)
+
+
+def test_letor_measures_by_hand(load):
+    measures = load("experiments.letor.run").letor_measures
+    gains, precision = measures([0.0, 2.0, 1.0], [0.5, 0.5, 0.1], n=4)  # the tie stays in the order of the file
+    best = [3.0, 4.0, 4.0]
+    np.testing.assert_allclose(gains, [0.0, 3 / best[1], (3 + 1 / np.log2(3)) / best[2], 0.0])
+    np.testing.assert_allclose(precision, (1 / 2 + 2 / 3) / 2)
+    assert measures([0.0, 0.0], [1.0, 2.0], n=2) == ([0.0, 0.0], 0.0)
 
 
 def test_a_reading_without_its_table(load):

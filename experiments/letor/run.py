@@ -229,9 +229,9 @@ def readings(tables: Tables) -> Iterator[str]:
     yield f"""
         The pairwise error of the second task is {error:.4f} with the hinge and {error_squared:.4f} with the squared
         hinge; {PUBLISHED} is published for RankSVM, with LETOR 2.0 and 25 features. The features are not the same, so
-        a difference in the third digit says nothing about the method. The report on table 3 of that paper,
-        [OHSUMED: which pairs to learn from](../rankrls/results/ohsumed.md), has another error for RankSVM: there every
-        pair counts the same, here every query. A table there has both. With three grades, the hinge has NDCG@10
+        a difference in the third digit says nothing about the method. The [report](../rankrls/results/ohsumed.md) on
+        table 3 of that paper has another error for RankSVM: there every pair counts the same, here every query. A table
+        there has both. With three grades, the hinge has NDCG@10
         {ndcg_hinge:.4f} and MAP {map_hinge:.4f}, the squared hinge {ndcg_squared:.4f} and {map_squared:.4f}.
 
         Least squares, which has no parameter to choose, has NDCG@10 {of_file:.4f} if tied documents are in the order of
