@@ -304,7 +304,7 @@ def report(found: dict[str, Any], run: Run) -> list[str]:
 def readings(tables: Tables) -> Iterator[str]:
     [errors], [closed] = tables[FIGURE], tables[WHOLE]
     largest, least = (which(errors, key=lambda row: number(row["kept / removed"])) for which in (max, min))
-    kept, removed = (min(errors, key=lambda row: number(row[name])) for name in ("kept", "removed"))
+    kept, removed = (min(reversed(errors), key=lambda row: number(row[name])) for name in ("kept", "removed"))
     once, ten = (tables[title][0] for title in TABLES.values())
     yield f"""
         Basis rows of the test part make features that are large for test rows only, and close to zero for the training
