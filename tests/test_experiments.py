@@ -99,10 +99,11 @@ def test_the_page_on_auc_says_what_the_study_found(root, load):
 
 def test_agreement_is_measured_in_standard_errors(load):
     study, harness = load("experiments.swapped_pairs.run"), load("benchmarks.harness")
-    row = {f"{method}{which}": "20.00 ± 3.00" for method in study.METHODS for which in (", paper", "")}
-    row |= {"data": "Servo", "SVOR_5": "21.00†† ± 4.00", "Herbrich_5": "19.00† ± 4.00"}
-    found = harness.Table([row])
-    [[cells]] = harness.read_tables(study.agreement_table(found, 25))[""]
+    same = {f"{method}{which}": "20.00 ± 3.00" for method in study.METHODS for which in (", paper", "")}
+    servo = same | {"data": "Servo", "SVOR_5": "21.00†† ± 4.00", "Herbrich_5": "19.00† ± 4.00"}
+    stock = same | {"data": "Stock", "SVOR_5, paper": "21.00 ± 3.00", "Herbrich_5, paper": "22.00† ± 3.00"}
+    found = harness.Table([servo, stock])
+    [[cells, _]] = harness.read_tables(study.agreement_table(found, 25))[""]
     assert cells == {
         "data": "Servo",
         "SVOR_5": "+1.00 ± 1.00 (+1.0)",
@@ -110,9 +111,11 @@ def test_agreement_is_measured_in_standard_errors(load):
         "swapped pairs": "+0.00 ± 0.85 (+0.0)",
     }
     [wins] = harness.read_tables(study.win_table(found))[""]
-    assert [each["ours"] for each in wins[:3]] == ["1, 0, 0", "1, 0", "1, 0"]  # against SVOR_5
-    assert [each["ours"] for each in wins[5:8]] == ["0, 0, 1", "0, 1", "0, 0"]  # against Herbrich_5
-    assert [each["paper"] for each in wins[:2]] == ["0, 1, 0", "0, 0"]
+    by_method = {who: [each[who] for each in wins] for who in ("ours", "paper")}
+    assert by_method["ours"][:3] == ["1, 1, 0", "1, 0", "1, 0"]  # against SVOR_5
+    assert by_method["ours"][5:8] == ["0, 1, 1", "0, 1", "0, 0"]  # against Herbrich_5
+    assert by_method["paper"][:3] == ["1, 1, 0", "0, 0", "0, 0"]
+    assert by_method["paper"][5:8] == ["1, 1, 0", "1, 0", "0, 0"]
 
 
 def test_the_published_wins_are_those_of_the_text(load):
@@ -123,7 +126,17 @@ def test_the_published_wins_are_those_of_the_text(load):
     paper = [row["paper"] for row in wins]
     assert paper[:2] == ["8, 1, 3", "7, 0"]  # section 4 of the paper: 8 of 12, one tie, 7 of them significant
     assert paper[5:7] == ["9, 0, 3", "6, 0"]
-    assert abs(float(paper[4]) - float(paper[3])) < 1e-4 > abs(float(paper[9]) - float(paper[8]))
+
+
+@pytest.mark.parametrize("method", ["SVOR_5", "Herbrich_5"])
+def test_the_published_pvalues_are_one_sided(load, rng, method):
+    study, data = load("experiments.swapped_pairs.run"), load("experiments.swapped_pairs._data")
+    which, printed = study.METHODS.index(method), float(study.PRINTED_P[method])
+    gains = np.array([of.published[which].mean - of.published[-1].mean for of in data.SETS])
+    errors = rng.uniform(-0.005, 0.005, size=(2, 500, len(gains))).sum(axis=0)  # of two means with two digits
+    found = np.array([study._one_sided(gains + each) for each in errors])
+    assert found.min() < printed < found.max()
+    assert 2 * found.min() > printed  # no two-sided test
 
 
 def test_a_reading_without_its_table(load):
