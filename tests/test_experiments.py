@@ -80,9 +80,10 @@ def test_a_reading_follows_its_tables(load):
     shape = load("experiments.study")
     covtype = load("experiments.covtype.run")
     text = shape.results_file("covtype", covtype.PARTS, "results").read_text()
-    changed = shape.with_readings(text.replace("0.8834", "0.7777"), covtype)
-    assert "0.7777 with 1,000" in changed
-    assert "0.8834" not in changed
+    *_, last, _ = load("benchmarks.harness").read_tables(text)[covtype.TITLE][0]
+    changed = shape.with_readings(text.replace(last["concordance"], "0.7777"), covtype)
+    assert f"0.7777 with {last['model']}" in changed
+    assert last["concordance"] not in changed
 
 
 def test_the_readme_of_letor_describes_the_data(root, load):
@@ -117,6 +118,64 @@ def test_letor_measures_by_hand(load):
     np.testing.assert_allclose(gains, [0.0, 3 / best[1], (3 + 1 / np.log2(3)) / best[2], 0.0])
     np.testing.assert_allclose(precision, (1 / 2 + 2 / 3) / 2)
     assert measures([0.0, 0.0], [1.0, 2.0], n=2) == ([0.0, 0.0], 0.0)
+
+
+def test_the_page_on_auc_says_what_the_study_found(root, load):
+    harness, auc = load("benchmarks.harness"), load("experiments.auc_estimation._results")
+    page = " ".join((root / "docs" / "auc.md").read_text().split())
+    tables = harness.read_tables((root / "experiments" / "auc_estimation" / "results.md").read_text())
+    [coverage], number, span = tables[auc.COVERAGE_TITLE], harness.number, load("experiments.study").span
+    rows = {row["rows, signal"]: {name: number(cell) for name, cell in row.items()} for row in coverage}
+    without = [row["leave-pair-out"] for name, row in rows.items() if name.endswith(", 0")]
+    assert f"in {span(without, '.0f')} % of the cases, whatever the number of rows" in page
+    assert f"in {rows['30, 4']['leave-pair-out']:.0f} % at 30 rows" in page
+    assert f"in {rows['300, 4']['leave-pair-out']:.0f} % at 300" in page
+    jackknife = {name: row["leave-pair-out, jackknife"] for name, row in rows.items() if not name.startswith("1000")}
+    assert f"Jackknife intervals contained it in {span(jackknife.values(), '.0f')} %" in page
+    few = [jackknife["30, 0"], jackknife["30, 4"]]
+    assert f"at 30 rows they contained the true value in {span(few, '.0f')} % of the cases" in page
+
+
+def test_agreement_is_measured_in_standard_errors(load):
+    study, harness = load("experiments.swapped_pairs.run"), load("benchmarks.harness")
+    same = {f"{method}{which}": "20.00 ± 3.00" for method in study.METHODS for which in (", paper", "")}
+    servo = same | {"data": "Servo", "SVOR_5": "21.00†† ± 4.00", "Herbrich_5": "19.00† ± 4.00"}
+    stock = same | {"data": "Stock", "SVOR_5, paper": "21.00 ± 3.00", "Herbrich_5, paper": "22.00† ± 3.00"}
+    found = harness.Table([servo, stock])
+    [[cells, _]] = harness.read_tables(study.agreement_table(found, 25))[""]
+    assert cells == {
+        "data": "Servo",
+        "SVOR_5": "+1.00 ± 1.00 (+1.0)",
+        "Herbrich_5": "-1.00 ± 1.00 (-1.0)",
+        "swapped pairs": "+0.00 ± 0.85 (+0.0)",
+    }
+    [wins] = harness.read_tables(study.win_table(found))[""]
+    by_method = {who: [each[who] for each in wins] for who in ("ours", "paper")}
+    assert by_method["ours"][:3] == ["1, 1, 0", "1, 0", "1, 0"]  # against SVOR_5
+    assert by_method["ours"][5:8] == ["0, 1, 1", "0, 1", "0, 0"]  # against Herbrich_5
+    assert by_method["paper"][:3] == ["1, 1, 0", "0, 0", "0, 0"]
+    assert by_method["paper"][5:8] == ["1, 1, 0", "1, 0", "0, 0"]
+
+
+def test_the_published_wins_are_those_of_the_text(load):
+    study, data = load("experiments.swapped_pairs.run"), load("experiments.swapped_pairs._data")
+    errors = {(of.name, study.FIRST): {m: np.zeros(2) for m in study.METHODS} for of in data.SETS}
+    [found] = load("benchmarks.harness").read_tables(study.error_table(list(data.SETS), errors))[""]
+    [wins] = load("benchmarks.harness").read_tables(study.win_table(found))[""]
+    paper = [row["paper"] for row in wins]
+    assert paper[:2] == ["8, 1, 3", "7, 0"]  # section 4 of the paper: 8 of 12, one tie, 7 of them significant
+    assert paper[5:7] == ["9, 0, 3", "6, 0"]
+
+
+@pytest.mark.parametrize("method", ["SVOR_5", "Herbrich_5"])
+def test_the_published_pvalues_are_one_sided(load, rng, method):
+    study, data = load("experiments.swapped_pairs.run"), load("experiments.swapped_pairs._data")
+    which, printed = study.METHODS.index(method), float(study.PRINTED_P[method])
+    gains = np.array([of.published[which].mean - of.published[-1].mean for of in data.SETS])
+    errors = rng.uniform(-0.005, 0.005, size=(2, 500, len(gains))).sum(axis=0)  # of two means with two digits
+    found = np.array([study._one_sided(gains + each) for each in errors])
+    assert found.min() < printed < found.max()
+    assert 2 * found.min() > printed  # no two-sided test
 
 
 def test_a_reading_without_its_table(load):

@@ -28,15 +28,19 @@ QUICK_ROWS = 400
 TEST_SHARE = 0.1  # the last rows; the file is in random order
 TUNING_SHARE = 0.15  # the first rows, a third of them to choose by
 GAMMAS = (0.003, 0.01, 0.03, 0.1)
-ALPHAS = 10.0 ** np.arange(-2, -9, -1)
+ALPHAS = 10.0 ** np.arange(-2, -10, -1)
 GOOD_ENOUGH = 0.001  # less concordance than the best: then the larger alpha, which takes fewer iterations
 TITLE = "Kernel RankSVM on covtype"
+CHOICE = "Choice of gamma and alpha"
 COLUMNS = """
 *mapping*: the time of a fit before the solver starts, nearly all of it the feature map (kernels of all rows with the
 basis rows, times a square matrix). *solving*: the bundle method, to a certified gap of 0.001. *concordance*: of the
 test rows; the last model was trained on all rows. *before*, *peak*: the most memory that the process had before the fit
 (interpreter, libraries and data) and until its end. *bound*: 2 · 8 · rows · basis rows bytes, twice the size of the
 features.
+"""
+CHOICE_LEGEND = """
+Concordance of one third of the tuning rows, with a model of the other two thirds, by gamma and alpha.
 """
 
 
@@ -60,6 +64,9 @@ class Choice(NamedTuple):
     def kernel(self) -> Gaussian | str:
         """Return the parameter of an estimator."""
         return "linear" if self.gamma is None else Gaussian(self.gamma)
+
+
+Scores = dict[Choice, float]  # concordances of the rows to choose by
 
 
 class Measurement(NamedTuple):
@@ -107,20 +114,25 @@ def n_training(n_rows: int) -> int:
     return n_rows - int(TEST_SHARE * n_rows)
 
 
-def choose(quick: bool, n_basis: int | None, jobs: int) -> Choice:
-    """Return the best gamma and alpha on some of the training rows; the loss is a mean, so alpha suits more rows."""
+def compare(quick: bool, n_basis: int | None, jobs: int) -> Scores:
+    """Return the concordance for each gamma and alpha, on some of the training rows."""
     rows = load(quick)
     n_tuning = int(TUNING_SHARE * len(rows.y))
     some = rows.part(0, n_tuning)
     learn, judge = np.split(np.arange(n_tuning), [n_tuning * 2 // 3])
-    found = []
+    found = {}
     for gamma in GAMMAS if n_basis else (None,):
         kernel = Choice(n_basis, gamma, 0.0).kernel
         model = RankSVMCV(ALPHAS, kernel=kernel, n_basis=n_basis, cv=[(learn, judge)], n_jobs=jobs).fit(*some)
-        scores = zip(model.scores_[:, 0], model.alphas_, strict=True)
-        found += [(score, Choice(n_basis, gamma, float(alpha))) for score, alpha in scores]
-    enough = max(score for score, _ in found) - GOOD_ENOUGH
-    return max((choice for score, choice in found if score >= enough), key=lambda choice: choice.alpha)
+        for score, alpha in zip(model.scores_[:, 0], model.alphas_, strict=True):
+            found[Choice(n_basis, gamma, float(alpha))] = float(score)
+    return found
+
+
+def choose(scores: Scores) -> Choice:
+    """Return the largest alpha that is good enough; the loss is a mean, so alpha suits more rows."""
+    enough = max(scores.values()) - GOOD_ENOUGH
+    return max((choice for choice, score in scores.items() if score >= enough), key=lambda choice: choice.alpha)
 
 
 def train(quick: bool, choice: Choice, jobs: int, hold_out: bool) -> Measurement:
@@ -165,38 +177,69 @@ def describe(choice: Choice, found: Measurement) -> list[str]:
     ]
 
 
-def measure(run: Run) -> list[tuple[Choice, Measurement]]:
-    sizes, found = QUICK_SIZES if run.quick else SIZES, []
+class Found(NamedTuple):
+    scores: list[Scores]  # by model
+    trained: list[tuple[Choice, Measurement]]
+
+
+def measure(run: Run) -> Found:
+    sizes, found = QUICK_SIZES if run.quick else SIZES, Found([], [])
     if not run.quick:
         data_file("other/covtype_sample.npz")  # a missing file is an error at once
     # A new process has a peak of memory of its own; a quick run has nothing to measure.
     call = (lambda work, *arguments: work(*arguments)) if run.quick else alone
     for n_basis in sizes:
         show_progress(f"{name_of(n_basis)}: choosing alpha{' and gamma' if n_basis else ''}")
-        choice = call(choose, run.quick, n_basis, run.jobs)
+        found.scores.append(call(compare, run.quick, n_basis, run.jobs))
+        choice = choose(found.scores[-1])
         for hold_out in (True, False) if n_basis == sizes[-1] else (True,):
             show_progress(f"{name_of(n_basis)}: training{'' if hold_out else ', with the test rows'}")
-            found.append((choice, call(train, run.quick, choice, run.jobs, hold_out)))
+            found.trained.append((choice, call(train, run.quick, choice, run.jobs, hold_out)))
     return found
 
 
-def report(found: list[tuple[Choice, Measurement]], run: Run) -> list[str]:
+def report(found: Found, run: Run) -> list[str]:
     heading = [
         *("model", "gamma", "alpha", "rows", "mapping s", "solving s", "iterations", "s / iteration", "gap"),
         *("concordance", "before GB", "peak GB", "bound GB"),
     ]
-    cells = [describe(choice, measured) for choice, measured in found]
-    return [f"# {TITLE}", f"{run.jobs} threads.", table(heading, cells), COLUMNS, READING]
+    cells = [describe(choice, measured) for choice, measured in found.trained]
+    return [
+        f"# {TITLE}",
+        f"{run.jobs} threads.",
+        table(heading, cells),
+        COLUMNS,
+        f"## {CHOICE}",
+        CHOICE_LEGEND,
+        choice_table(found.scores),
+        READING,
+    ]
+
+
+def choice_table(scores: list[Scores]) -> str:
+    rows: dict[tuple[int | None, float | None], list[str]] = {}
+    for choice, score in (item for each in scores for item in sorted(each.items(), key=lambda item: -item[0].alpha)):
+        gamma = "" if choice.gamma is None else f"{choice.gamma:g}"
+        rows.setdefault(choice[:2], [name_of(choice.n_basis), gamma]).append(f"{score:.4f}")
+    return table(["model", "gamma", *(f"{alpha:.0e}" for alpha in ALPHAS)], rows.values())
 
 
 def readings(tables: Tables) -> Iterator[str]:
-    [found] = tables[TITLE]
+    [found], [choices] = tables[TITLE], tables[CHOICE]
     linear, *kernels = found[:-1]
+    smallest = f"{ALPHAS[-1]:.0e}"
+    last = next(row for row in choices if (row["model"], row["gamma"]) == (found[-1]["model"], found[-1]["gamma"]))
+    rows = [[float(cell) for name, cell in row.items() if name not in ("model", "gamma")] for row in choices]
+    at_end = sum(max(row) == row[-1] and row[-1] - row[-2] > GOOD_ENOUGH for row in rows)
     concordances = ", ".join(f"{row['concordance']} with {row['model']}" for row in kernels)
     above = [row["model"] for row in kernels if float(row["peak GB"]) > float(row["bound GB"])]
     yield f"""
         The order of the classes is not a linear function of the columns. The concordance of test rows is
         {linear["concordance"]} for a linear model, and with a Gaussian kernel {concordances}.
+
+        The smallest alpha of the grid, {smallest}, is more than {GOOD_ENOUGH:g} better than the next one in {at_end} of
+        {len(rows)} rows of the table of choices. With {last["model"]} and the chosen gamma {last["gamma"]}, it has a
+        concordance of {last[smallest]}, and the chosen alpha {found[-1]["alpha"]} {last[found[-1]["alpha"]]}.
 
         Memory is little more than the features: kernels are computed for some rows at a time and written straight into
         the features, which the solver does not copy. The peak is above the bound with {" and ".join(above) or "none"},

@@ -265,6 +265,7 @@ def read_agreement(tables: Tables) -> str:
         sorted((ratio, name, gain) for name, (gain, ratio) in apart.items() if sign * ratio > NEAR) for sign in (-1, 1)
     )
     expected = len(apart) * 2 * ndtr(-NEAR)
+    first = sorted(apart, key=lambda name: -abs(apart[name][1]))[:2]
 
     def listed(cells: list[tuple[float, str, float]]) -> str:
         return as_list(f"{name}: {gain:+.2f}, {abs(ratio):.1f} standard errors" for ratio, name, gain in cells)
@@ -280,7 +281,7 @@ def read_agreement(tables: Tables) -> str:
 
         {listed(higher[::-1])}
 
-        The largest differences are those of {lower[0][1]} and {lower[1][1]}. The programs of the methods leave nothing
+        The largest differences are those of {" and ".join(first)}. The programs of the methods leave nothing
         open, but the preparation of the data does: the paper says nothing about it."""
 
 
@@ -312,9 +313,9 @@ def read_codings(tables: Tables) -> str:
         published ones, those of the study's coding by {
         span((number(paper[method]) - number(ours[0][method]) for method in METHODS), ".1f")
     } and the others by
-        {
-        span((number(paper[method]) - number(row[method]) for row in ours[1:] for method in METHODS), ".1f")
-    }. The coding of the columns does not explain the difference."""
+        {span((number(paper[method]) - number(row[method]) for row in ours[1:] for method in METHODS), ".1f")}.{
+        " The coding of the columns does not explain the difference." * all(below)
+    }"""
 
 
 PARTS = {"results": sys.modules[__name__]}
