@@ -21,7 +21,7 @@ STUDIES = {
             "Table 1 with",
             "What a basis costs",
         ),
-        *("Table 2: ranks", "Table 5", "All pairs called", "Learning curves", "Basis rows"),
+        *("Table 2: ranks", "Table 5", "All pairs called", "Learning curves", "Basis rows", "Variants"),
     ),
     "rankrls": ("Training time", "Conjugate gradients", "OHSUMED", "Jester", "Table 4", "Table 5", "Gains"),
     "swapped_pairs": ("Percentage of swapped pairs",),
