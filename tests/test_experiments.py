@@ -21,7 +21,7 @@ STUDIES = {
             "Table 1 with",
             "What a basis costs",
         ),
-        *("Table 2: ranks", "Table 5", "All pairs called", "Learning curves", "Basis rows"),
+        *("Table 2: ranks", "Table 5", "All pairs called", "Learning curves", "Basis rows", "Variants"),
     ),
     "rankrls": (
         *("Training time", "Gaussian kernel", "Linear kernel", "Conjugate gradients", "OHSUMED", "RankSVM: pairs or"),
@@ -232,3 +232,37 @@ def test_nested_hold_outs_without_a_mean(load, rng):
     np.testing.assert_allclose(
         HeldOut(K.copy(), y, mean=False).at(0.5).hold_out(test), K[np.ix_(test, train)] @ weights
     )
+
+
+def test_the_ranks_of_table_2_are_those_of_its_areas(load):
+    cross = load("experiments.ppi.cross_corpus")
+    found = {name: np.mean(list(ranks.values())) for name, ranks in cross.ranks(cross.PAPER).items()}
+    assert found == {"AIMed": 2, "BioInfer": 1.5, "HPRD50": 3, "IEPA": 2, "LLL": 4}
+
+
+def test_kept_measures_do_not_depend_on_the_number_of_processes(load, tmp_path):
+    shared, study = load("experiments.ppi._shared"), load("experiments.study")
+    configuration = load("experiments.ppi._corpora").MAX
+    found = []
+    for jobs in (1, 2):
+        folder = tmp_path / str(jobs)
+        folder.mkdir()
+        run = study.Run(True, jobs, folder, folder)
+        [first], [again] = (shared.measure_all(run, [configuration], ["LLL"])["max"].values() for _ in range(2))
+        assert first.seconds == again.seconds  # kept, not measured again
+        found.append(first.measures)
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_errors_of_gains_are_those_of_drawn_documents(load, rng):
+    variants = load("experiments.ppi.variants")
+    y, documents = rng.integers(2, size=60), rng.integers(12, size=60)
+    scores, others = y + rng.normal(size=60), rng.integers(3, size=60)
+    gains = []
+    for _ in range(1000):
+        rows = np.concatenate([np.flatnonzero(documents == each) for each in rng.integers(12, size=12)])
+        gains.append(variants.auc(y[rows], scores[rows]) - variants.auc(y[rows], others[rows]))
+    found = variants.gain_error(y, documents, scores, others)
+    np.testing.assert_allclose(found, 100 * np.std(gains), rtol=0.15)
+    assert variants.gain_error(y, documents, scores, scores) == 0

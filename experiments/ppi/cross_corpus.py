@@ -234,8 +234,9 @@ def read_ranks(found: Mapping[str, Table], rank: Table) -> str:
         Models of {names[int(np.argmax(best))]} have the best AUC on {max(best)} of the four other corpora. Average
         ranks (and the paper's) are {average}; {same} of {len(above)} ranks are the paper's. {sum(above)} of
         {len(above)} AUCs are above the paper's, those on {largest[0]} and {largest[1]} by
-        {np.mean(ahead[largest[0]]):.1f} and {np.mean(ahead[largest[1]]):.1f} points on average. The
-        paper says that the best F-scores of table 4 have the same order as the AUCs; here this holds for {agree} of {len(names)} test corpora."""
+        {np.mean(ahead[largest[0]]):.1f} and {np.mean(ahead[largest[1]]):.1f} points on average. The paper says that the
+        best F-scores of table 4 have the same order as the AUCs; here this holds for {agree} of {len(names)} test
+        corpora."""
 
 
 def read_thresholds(found: Mapping[str, Table], below: Table, tables: Tables) -> str:
@@ -265,11 +266,11 @@ def read_thresholds(found: Mapping[str, Table], below: Table, tables: Tables) ->
         {below.row(f"{table_3}, ours")["AIMed"]} are, and {count(f"{table_3}, ours")} of all {len(zero)}, where the
         paper has {count(f"{table_3}, the paper's")}. A threshold by the share of positive pairs raises the F-score of
         models of AIMed from {", from ".join(gains) or "none"}. With the best threshold
-        {count(f"{table_4}, ours")} are below: by definition none can be. The threshold of the training
-        corpus misses {np.mean(missed["trained"]):.1f} points of the best F-score on average and {max(missed["trained"]):.1f} at most, the threshold by the share of
-        positive pairs {np.mean(missed["rate"]):.1f} and {max(missed["rate"]):.1f}. Threshold zero is better than that
-        of the training corpus in {sum(each > 0 for each in zero)} of {len(zero)} cases, and changes the F-score by
-        {np.mean(zero):+.1f} points on average: that it is no better is
+        {count(f"{table_4}, ours")} are below: by definition none can be. The threshold of the training corpus misses
+        {np.mean(missed["trained"]):.1f} points of the best F-score on average and {max(missed["trained"]):.1f} at most,
+        the threshold by the share of positive pairs {np.mean(missed["rate"]):.1f} and {max(missed["rate"]):.1f}.
+        Threshold zero is better than that of the training corpus in {sum(each > 0 for each in zero)} of {len(zero)}
+        cases, and changes the F-score by {np.mean(zero):+.1f} points on average: that it is no better is
         {verdict(np.mean(zero) <= 0)} on average."""
 
 

@@ -101,6 +101,7 @@ SETTING = """
 Five of ten folds of documents are the test part; documents of the others are added one after the other, until there
 are so many training pairs, or a few more. Lambda by leaving the training documents out. Mean AUC of {n_splits} splits
 ± its standard error, in percent, `combine="max"`. The paper has a figure without numbers.
+Sizes that some splits do not reach are means of the others, without an error if there is one.
 """
 
 

@@ -3,13 +3,14 @@
     KERNELRANK_DATA=... python -m experiments.ppi.run [part ...]
     python -m experiments.ppi.run --quick
 
-Parts: single_corpus (table 1), pitfall, pipeline, cross_corpus (tables 2 to 5), learning_curves (figure 3) and
-held_out_basis. Each writes ``results/<part>.md``; the measures that take longest are kept in ``build/ppi``.
+Parts: single_corpus (tables 1 and 6), pitfall, pipeline (table 1 with a basis), cross_corpus (tables 2 to 5),
+learning_curves (figure 3), held_out_basis and variants. Each writes ``results/<part>.md``; what was measured is kept in
+``build/ppi``. ``--jobs`` is the number of processes.
 """
 
 from __future__ import annotations
 
-from experiments.ppi import cross_corpus, held_out_basis, learning_curves, pipeline, pitfall, single_corpus
+from experiments.ppi import cross_corpus, held_out_basis, learning_curves, pipeline, pitfall, single_corpus, variants
 from experiments.study import main
 
 PARTS = {
@@ -19,6 +20,7 @@ PARTS = {
     "cross_corpus": cross_corpus,
     "learning_curves": learning_curves,
     "held_out_basis": held_out_basis,
+    "variants": variants,
 }
 
 if __name__ == "__main__":
