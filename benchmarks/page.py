@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks import claims
 from benchmarks.citations import ROOT, report
 from benchmarks.linearithmic import linearithmic
+from benchmarks.reports import RESULTS
 from experiments.study import wrap
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -31,6 +32,7 @@ objective, gap and test error of all of them in the same way. The other sections
 ```sh
 make bench          # counting, training, paths of alphas, metrics and reading
 make bench-peers    # makes .venv-peers, then compares with other packages
+make bench-rlscore  # makes .venv-rlscore, by Python 3.6, then compares with RLScore
 .venv-peers/bin/python -m benchmarks.peers.run --help   # parts of the comparison
 .venv/bin/python -m benchmarks.page                     # writes this page again, from the reports
 ```
@@ -94,7 +96,9 @@ tenth of the rows positive. The table "Workloads" has their sizes.
   feature. The bar excludes as many of these vectors as the notes of `RankSVM` state.
 - **Bars** are limits that kernelrank is meant to keep. The tables "Bars" say which ones it keeps.
 """
-OTHERS = ("training", "path", "least_squares", "metrics", "concordance", "reading")
+OTHERS = ("counting", "training", "path", "least_squares", "rlscore", "metrics", "concordance", "reading")
+
+OPTIONAL = {"rlscore"}  # it needs an old version of Python
 
 
 def notes() -> str:
@@ -164,7 +168,7 @@ def filled(text: str) -> str:
 def compute() -> str:
     """Return the page."""
     sections = [START.strip(), included("peers"), filled(notes())]
-    sections += [included(name) for name in OTHERS]
+    sections += [included(name) for name in OTHERS if name not in OPTIONAL or (RESULTS / f"{name}.md").exists()]
     return "\n\n".join([*sections, filled(linearithmic())]) + "\n"
 
 

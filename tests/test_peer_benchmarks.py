@@ -75,6 +75,25 @@ def test_least_squares(run, tables):
     assert 0 < steps < without
 
 
+def test_rlscore(load, monkeypatch, tmp_path):
+    part = load("benchmarks.peers.rlscore")
+    model_rows = 12
+    _, F = part.ours(part.Task("all pairs left out", model_rows))
+    first, second = np.triu_indices(model_rows, 1)
+    assert part.check(F, np.array([F[first, second], F[second, first]])) == 0
+    with pytest.raises(AssertionError, match="predictions differ"):
+        part.check(F, np.array([F[first, second], F[first, second]]))
+    lines = [["one fit", "4,000", "2", "5", "2.5"], *(["all pairs", m, "1", m, m] for m in ("20", "400"))]
+    [text] = part.report((lines, "RLScore 1", 1e-9), None)[3:4]
+    tables = load("benchmarks.harness").read_tables(f"{part.TITLE}\n\n{text}")
+    assert part.readings(tables) == [
+        "RLScore takes 2.5 times as long for 'one fit', 20.0 to 400.0 times as long for 'all pairs'."
+    ]
+    monkeypatch.setattr(part, "PYTHON", tmp_path / "python")
+    with pytest.raises(load("benchmarks.harness").MissingDataError, match="make bench-rlscore"):
+        part.measure(None)
+
+
 def test_conversions_to_peers(load):
     peers = [
         name
