@@ -8,7 +8,7 @@ page has a number with a unit that no claim covers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from benchmarks.citations import ROOT, report
@@ -56,9 +56,10 @@ def refresh() -> None:
         path.write_text(with_numbers(claim, path.read_text()))
 
 
-def ends(values: Sequence[float]) -> tuple[float, float]:
+def ends(values: Iterable[float]) -> tuple[float, float]:
     """Return the smallest and the largest value."""
-    return min(values), max(values)
+    found = list(values)
+    return min(found), max(found)
 
 
 def fit_of_text() -> list[float]:

@@ -81,7 +81,7 @@ def for_rlscore(task: Task, folder: Path) -> dict[str, Any]:
     """Save the rows, and return the task as its script takes it."""
     X, y, qid = make_rows(task.n_rows)
     path = folder / f"rows-{task.n_rows}.npz"
-    np.savez(path, X=X, y=y, qid=qid)
+    np.savez(path, X=X, y=y, qid=np.asarray(qid))
     # Its penalty is a sum over pairs. A hold-out keeps the sum, here that of all pairs without two rows.
     alphas = GRID if task.what.endswith("20 alphas") else np.array([ALPHA])
     pairs = (task.n_rows - 2) ** 2 / 2
@@ -109,7 +109,7 @@ def measure(run: Run) -> tuple[list[list[str]], str, float]:
         folder = Path(temporary)
         (folder / "tasks.json").write_text(json.dumps([for_rlscore(task, folder) for task in tasks]))
         show_progress("RLScore")
-        command = [PYTHON, "-W", "ignore", "-m", "benchmarks.peers.rlscore_tasks", folder]
+        command = [str(PYTHON), "-W", "ignore", "-m", "benchmarks.peers.rlscore_tasks", temporary]
         subprocess.run(command, cwd=ROOT, env=os.environ | ONE_THREAD, check=True, stdout=subprocess.DEVNULL)
         found = json.loads((folder / "found.json").read_text())
         for number, (task, theirs) in enumerate(zip(tasks, found["seconds"], strict=True)):
