@@ -25,13 +25,17 @@ class Report:
         self.path, self.text = path, path.read_text()
         self._tables = read_tables(self.text)
 
+    def tables(self, title: str, column: str = "") -> list[Table]:
+        """Return all tables below titles that begin so, and that have the column."""
+        found = [each for name, tables in self._tables.items() if name.startswith(title) for each in tables]
+        kept = [each for each in found if not column or column in each[0]]
+        if not kept:
+            raise self._missing(f"table {title!r} with a column {column!r}" if column else f"table {title!r}")
+        return kept
+
     def table(self, title: str, column: str = "") -> Table:
-        """Return the first table below a title that begins so, and that has the column."""
-        for name, tables in self._tables.items():
-            for each in tables:
-                if name.startswith(title) and (not column or column in each[0]):
-                    return each
-        raise self._missing(f"table {title!r} with a column {column!r}" if column else f"table {title!r}")
+        """Return the first of these tables."""
+        return self.tables(title, column)[0]
 
     def cell(self, title: str, row: str | tuple[str, ...], column: str) -> str:
         """Return a cell."""
