@@ -2,7 +2,7 @@
 
 A claim is a piece of a sentence, in which each ``{}`` is a number that is computed from a committed report; a claim in
 words raises an error if the report does not support it. ``python -m benchmarks.page`` writes the numbers of today's
-reports into the pages; tests fail if a page has other ones, and if a page has a number with a unit that no claim covers.
+reports into the pages. Tests fail if a page has other ones, or a number with a unit that no claim covers.
 """
 
 from __future__ import annotations
