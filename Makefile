@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 PEERS := .venv-peers
+RLSCORE := .venv-rlscore
+PYTHON36 ?= python3.6
 BIN := $(VENV)/bin
 EXPERIMENTS := $(patsubst experiments/%/run.py,experiment-%,$(wildcard experiments/*/run.py))
 CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
@@ -10,7 +12,7 @@ CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-slow mutants lint format bench bench-peers experiments sanitize clean FORCE
+.PHONY: demo test test-slow mutants lint format bench bench-peers bench-rlscore page experiments sanitize clean FORCE
 
 ## Train, evaluate and plot on data that comes with scikit-learn.
 demo: $(VENV)/built
@@ -40,7 +42,8 @@ format: $(VENV)/lint-tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-## Counting against np.argsort; with KERNELRANK_DATA also training on the papers' data. ARGS=--quick for small sizes.
+## Counting, training, paths of alphas, metrics and reading; with KERNELRANK_DATA also on the papers' data. Each writes its
+## report to benchmarks/results; with ARGS=--quick they take small sizes and write nothing.
 bench: $(VENV)/built
 	$(BIN)/python -m benchmarks.counting $(ARGS)
 	$(BIN)/python -m benchmarks.training $(ARGS)
@@ -48,12 +51,20 @@ bench: $(VENV)/built
 	$(BIN)/python -m benchmarks.metrics $(ARGS)
 	$(BIN)/python -m benchmarks.reading $(ARGS)
 
-## kernelrank and its peers side by side, in an environment of its own; dlib takes 20 minutes to build, once.
+## kernelrank and its peers side by side, in an environment of its own; dlib takes long to build, once. Reports as above.
 bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.run $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.concordance $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.ndcg $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.least_squares $(ARGS)
+
+## RankRLS beside RLScore, whose release compiles with Python 3.6 only: PYTHON36=path/to/python3.6 says where that is.
+bench-rlscore: $(VENV)/built $(RLSCORE)/built
+	$(BIN)/python -m benchmarks.peers.rlscore $(ARGS)
+
+## The page docs/benchmarks.md, and the numbers that README and docs cite, from the committed reports; measures nothing.
+page: $(VENV)/built
+	$(BIN)/python -m benchmarks.page
 
 ## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA;
 ## with ARGS=--quick they take small generated data and some seconds, and write nothing.
@@ -72,7 +83,7 @@ sanitize: $(VENV)/built
 	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/losses tests/io tests/test_dense.py tests/solvers/test_products.py tests/solvers/test_hold_out.py tests/kernels/test_all_paths.py -m "not slow"
 
 clean:
-	rm -rf build $(VENV) $(PEERS) dist
+	rm -rf build $(VENV) $(PEERS) $(RLSCORE) dist
 
 $(VENV)/tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -101,4 +112,11 @@ $(PEERS)/tools: benchmarks/peers/requirements.txt
 # As a user gets it, built in a folder of its own: the build in place keeps its cache.
 $(PEERS)/built: $(PEERS)/tools pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')
 	$(PEERS)/bin/python -m pip install -q --config-settings "build-dir=build/peers-{wheel_tag}" .
+	touch $@
+
+$(RLSCORE)/built: benchmarks/peers/requirements-rlscore.txt
+	test -x $(RLSCORE)/bin/python || $(PYTHON36) -m venv $(RLSCORE)
+	$(RLSCORE)/bin/python -m pip install -q --upgrade "pip<22"
+	$(RLSCORE)/bin/python -m pip install -q -r $<
+	$(RLSCORE)/bin/python -m pip install -q --no-deps --no-build-isolation rlscore==0.8.1
 	touch $@

@@ -1,27 +1,11 @@
 """One counting pass, measured in units of a sort.
 
-A pass finds, for every row, the violated pairs above and below it: what training does in each
-evaluation of the loss. It has to sort the scores, so ``np.argsort`` of the same scores is the
-yardstick: the table shows seconds of a pass divided by seconds of that sort.
-
-- ``risk`` is the pass of training: ``UtilityPairs.risk`` on a prepared object, gradient written
-  to an array that exists already.
-- ``auto``, ``tree``, ``levels``, ``rbtree``, ``pairs`` are ``UtilityPairs.count`` with that
-  method: checked scores, new arrays c and d.
-- ``of random`` is the time of ``risk`` divided by that of the first row of the table, measured
-  side by side; in the first row itself it shows the noise.
-
-The tasks of a row take turns, and the best of at least five turns counts. One thread unless
-the row says otherwise. Memory is the growth of a new process's peak over its two inputs and the
-output, so it includes what a prepared object keeps.
-
 Run ``python -m benchmarks.counting`` in the folder of the repository; ``--quick`` takes small
 sizes, to test that everything runs.
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -32,9 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks._timing import best_times
-from benchmarks.harness import Bar, machine, make_parser, show_progress, table
+from benchmarks.harness import Bar, bar_table, show_progress, table
+from benchmarks.reports import main
+from experiments.study import Run, Tables
 from kernelrank.pairs import UtilityPairs
 
+ABOUT = """
+A pass finds, for every row, the violated pairs above and below it: what training does in each evaluation of the loss.
+It has to sort the scores, so `np.argsort` of the same scores is the unit: all columns but "rows" and "ms" are seconds
+divided by seconds of that sort.
+
+- *risk* is the pass of training: `UtilityPairs.violated().count`, on a prepared object.
+- *auto*, *tree*, *levels*, *rbtree*, *pairs* are `UtilityPairs.count` with that method: checked scores, new arrays c
+  and d.
+- *of random* is the time of *risk* divided by that of the first row of the table, measured side by side; in the first
+  row itself it shows the noise.
+
+The tasks of a row take turns, and the best of at least five turns counts. One thread unless the row says otherwise.
+Memory is the growth of the peak of a new process over its two inputs and the output, so it includes what a prepared
+object keeps.
+"""
 METHODS = ("auto", "tree", "levels", "rbtree", "pairs")
 HEADING = ("workload", "rows", "argsort ms", "risk ms", "risk", *METHODS, "of random")
 
@@ -150,7 +151,7 @@ def bytes_per_row(m: int) -> float | None:
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def print_bars(found: dict[str, dict[str, float]], memory: float | None, sizes: Sizes) -> None:
+def bars_of(found: dict[str, dict[str, float]], memory: float | None, sizes: Sizes) -> list[Bar]:
     def of_random(name: str) -> float:
         return found[name]["risk"] / found[name]["random"]
 
@@ -162,20 +163,12 @@ def print_bars(found: dict[str, dict[str, float]], memory: float | None, sizes: 
     for name in ("sorted", "reversed", "organ pipe"):
         bars.append(Bar(f"{name}: compared with random order", of_random(name), 2))
     bars.append(Bar("large: compared with distinct", of_random("large"), 15))
-    if memory is not None:
-        bars.append(Bar("memory: bytes per row", memory, 64))
-    print(*bars, sep="\n")
+    return [*bars, Bar("memory: bytes per row", memory, 64)]
 
 
-def main() -> None:
-    parser = make_parser(__doc__)
-    parser.add_argument("--memory", type=int, metavar="ROWS", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.memory:
-        return measure_memory(options.memory)
-
-    print(machine(), end="\n\n")
-    sizes = QUICK if options.quick else Sizes()
+def measure(run: Run) -> tuple[list[list[str]], list[Bar]]:
+    """Return the lines of the table, and the bars."""
+    sizes = QUICK if run.quick else Sizes()
     found: dict[str, dict[str, float]] = {}
     cells = []
     random_risk = None
@@ -185,14 +178,20 @@ def main() -> None:
         random_risk = random_risk or tasks["risk"]
         found[work.name] = best_times({**tasks, "random": random_risk})
         cells.append(as_cells(work, found[work.name]))
-    show_progress("")
-    print(table(HEADING, cells), end="\n\n")
-    memory = bytes_per_row(sizes.base)
-    print(
-        "memory: not measured, it needs /proc" if memory is None else f"memory: {memory:.1f} bytes per row", end="\n\n"
-    )
-    print_bars(found, memory, sizes)
+    return cells, bars_of(found, bytes_per_row(sizes.base), sizes)
+
+
+def report(found: tuple[list[list[str]], list[Bar]], _: Run) -> list[str]:
+    cells, bars = found
+    return ["# One counting pass", ABOUT, table(HEADING, cells), "## Bars", bar_table(bars)]
+
+
+def readings(_: Tables) -> list[str]:
+    return []
 
 
 if __name__ == "__main__":
-    main()
+    if "--memory" in sys.argv:  # a process of its own, started by bytes_per_row
+        measure_memory(int(sys.argv[-1]))
+    else:
+        main(sys.modules[__name__])

@@ -10,8 +10,10 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -57,17 +59,26 @@ def machine() -> str:
     """Return versions, processor and load, commit and date, in three lines."""
     load = f", load average {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
     blas = {f"{each['internal_api']} {each['version']}" for each in threadpool_info() if each["user_api"] == "blas"}
-    versions = (
+    found = (
         *(f"Python {platform.python_version()}", f"NumPy {np.__version__}", f"SciPy {scipy.__version__}"),
         *(f"scikit-learn {sklearn.__version__}", f"kernelrank {kernelrank.__version__}", *sorted(blas)),
     )
     return "\n".join(
         (
-            ", ".join(versions),
+            ", ".join(found),
             f"{_processor()}, {os.cpu_count()} hardware threads{load}",
             f"Commit {commit()}, {date.today()}",
         )
     )
+
+
+def versions(packages: Iterable[str]) -> str:
+    """Return the versions of the packages that are installed, as an item of a list."""
+    found = []
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            found.append(f"{package} {version(package)}")
+    return f"- {', '.join(found)}" if found else ""
 
 
 def commit() -> str:
@@ -112,9 +123,11 @@ class Bar:
         met = self.value >= self.bar if self.at_least else self.value <= self.bar
         return "met" if met else "NOT met"
 
-    def __str__(self) -> str:
-        value = "" if self.value is None else f"{self.value:.3g} "
-        return f"{self.verdict:>7}  {self.name}: {value}(bar: {'≥' if self.at_least else '≤'} {self.bar:g})"
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """Return name, value, bar and verdict, as a table shows them."""
+        value = "" if self.value is None else f"{self.value:.3g}"
+        return self.name, value, f"{'≥' if self.at_least else '≤'} {self.bar:g}", self.verdict
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, n_texts: int = 1) -> str:
@@ -126,6 +139,11 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, n_texts: int
         "| " + " | ".join(f"{cell:{'<' if i < n_texts else '>'}{widths[i]}}" for i, cell in enumerate(line)) + " |"
         for line in lines
     )
+
+
+def bar_table(bars: Iterable[Bar]) -> str:
+    """Return a table of numbers, their bars, and whether these are met."""
+    return table(("what", "measured", "bar", "verdict"), (bar.cells for bar in bars))
 
 
 def number(cell: str) -> float:

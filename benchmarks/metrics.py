@@ -1,24 +1,14 @@
 """Metrics, measured in units of a sort.
 
-Every metric has to sort the scores, so ``np.argsort`` of distinct ones is the yardstick: the table shows seconds
-of a call, checks of its input included, divided by seconds of that sort. Grades are 0 to 4, for metrics of two
-classes 0 and 1.
-
-- ``one query``, ``queries``: distinct scores.
-- ``ties``: a thousand distinct scores; ``all equal``: nothing but one tie, which the metrics average over.
-- ``ties=1``: the best order of the tied scores of ``ties``, in queries.
-
-All of a column's metrics take turns, and the best of at least five turns counts. One thread. The interval of
-queries draws ``n_resamples`` times as many values as there are queries, so it has no bar.
-
 Run ``python -m benchmarks.metrics`` in the folder of the repository; ``--quick`` takes small
 sizes, to test that everything runs.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -27,11 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks._timing import best_times
-from benchmarks.harness import Bar, machine, make_parser, show_progress, table
+from benchmarks.harness import Bar, bar_table, show_progress, table
+from benchmarks.reports import main
+from experiments.study import Run, Tables
 from kernelrank import metrics
 from kernelrank.exceptions import UndefinedQueryWarning
 
+ABOUT = """
+Every metric has to sort the scores, so `np.argsort` of distinct ones is the unit: the table shows seconds of a call,
+checks of its input included, divided by seconds of that sort. There are {m:,} rows, in queries of {query} where there
+are queries. Grades are 0 to 4, for metrics of two classes 0 and 1.
+
+- *one query*, *queries*: distinct scores.
+- *ties*: about a thousand distinct scores; *all equal*: one tie, the hardest case for metrics that average over the
+  orders of tied rows.
+- *ties=1*: the best order of the tied scores of *ties*, in queries.
+
+All metrics of a column take turns, and the best of at least five turns counts. One thread. `auc_interval` with queries
+draws 2,000 bootstrap samples of queries, so it has no bar there.
+"""
 BAR = 10
+QUERY = 50
 POSITIONS = ("average_precision", "precision_at", "reciprocal_rank", "ndcg", "err")
 NAMES = ("concordance_index", "pairwise_error", "kendall_tau", "auc", "auc_interval", *POSITIONS)
 NO_BAR = {("auc_interval", name) for name in ("queries", "queries, ties", "queries, all equal")}
@@ -73,28 +79,37 @@ def prepare(work: Workload, grades: NDArray[np.int64], yardstick: NDArray[np.flo
     return tasks
 
 
-def main() -> None:
-    quick = make_parser(__doc__).parse_args().quick
-    m = 2_000 if quick else 1_000_000
-
-    print(machine(), end="\n\n")
+def measure(run: Run) -> tuple[int, dict[str, dict[str, float]]]:
+    """Return the number of rows, and the sorts that each metric takes, by workload."""
     warnings.simplefilter("ignore", UndefinedQueryWarning)
+    m = 2_000 if run.quick else 1_000_000
     rng = np.random.default_rng(0)
     grades, yardstick = rng.integers(0, 5, m), rng.normal(size=m)
     found = {}
-    for work in workloads(m, query=50):
+    for work in workloads(m, QUERY):
         show_progress(work.name)
         best = best_times(prepare(work, grades, yardstick))
         found[work.name] = {name: best[name] / best["argsort"] for name in work.names}
-    show_progress("")
+    return m, found
+
+
+def report(measured: tuple[int, dict[str, dict[str, float]]], _: Run) -> list[str]:
+    m, found = measured
     cells = [[name, *(f"{column[name]:.1f}" if name in column else "" for column in found.values())] for name in NAMES]
-    print(f"{m:,} rows, queries of 50; in units of np.argsort", end="\n\n")
-    print(table(("metric", *found), cells), end="\n\n")
+    lines = table(("metric", *found), cells)
+    return ["# Metrics", ABOUT.format(m=m, query=QUERY), lines, "## Bars", bar_table(judge(found))]
+
+
+def judge(found: dict[str, dict[str, float]]) -> Iterator[Bar]:
     for workload, column in found.items():
         judged = {name: value for name, value in column.items() if (name, workload) not in NO_BAR}
         worst = max(judged, key=lambda name: judged[name])
-        print(Bar(f"{workload}: sorts of the slowest, {worst}", judged[worst], BAR))
+        yield Bar(f"{workload}: sorts of the slowest, {worst}", judged[worst], BAR)
+
+
+def readings(_: Tables) -> list[str]:
+    return []
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.modules[__name__])

@@ -1,17 +1,5 @@
 """Reading svmlight files against scikit-learn's ``load_svmlight_file(query_id=True)``.
 
-Two plain files are made in a temporary folder: "LETOR-like", 46 features of six decimals in every
-row, with query ids and comments, which scikit-learn skips; and "text-like", some 50 of 50,000
-features per row, written in full precision.
-
-Columns of the table:
-
-- ``MB/s`` of file, with ``n_jobs=1`` and ``n_jobs=2`` (best of five runs), and of scikit-learn (best of two).
-- ``ratio``: how much faster than scikit-learn. The bar is 8, with one thread.
-- ``peak MB`` of the process beyond what it held before, ``x arrays`` divided by the size of the arrays that are
-  returned, and ``its peak MB`` of scikit-learn, each in a process of its own. Comments are left out for this. Needs
-  /proc.
-
 Run ``python -m benchmarks.reading`` in the folder of the repository; ``--quick`` takes small
 sizes, to test that everything runs.
 """
@@ -28,24 +16,27 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from benchmarks._timing import best_times
-from benchmarks.harness import Bar, machine, make_parser, show_progress, table
+from benchmarks.harness import Bar, bar_table, show_progress, table
+from benchmarks.reports import main
+from experiments.study import Run, Tables
 from kernelrank.io import load_svmlight
 
+ABOUT = """
+Reading svmlight lines with queries, in turns with scikit-learn's `load_svmlight_file(query_id=True)` in the same
+process. Two files are generated: "LETOR-like", 46 features of six decimals in every row, with query ids and comments,
+which scikit-learn skips; and "text-like", some 50 of 50,000 features per row, written in full precision.
+
+- *MB/s*, with `n_jobs=1` and `n_jobs=2` (best of five runs), and of scikit-learn (best of two or more).
+- *times as fast* as scikit-learn, with one thread and with two.
+- *peak MB* of the process beyond what it held before, *peak / arrays* divided by the size of the arrays that are
+  returned, and *its peak MB* of scikit-learn, each in a process of its own. Comments are left out for this.
+"""
 FILE_BYTES = 100_000_000
 QUICK_BYTES = 200_000
 BAR = 8.0
 HEADING = (
-    "file",
-    "MB",
-    "rows",
-    "1 thread",
-    "2 threads",
-    "scikit-learn",
-    "ratio",
-    "ratio, 2",
-    "peak MB",
-    "x arrays",
-    "its peak MB",
+    *("file", "MB", "rows", "1 thread MB/s", "2 threads MB/s", "scikit-learn MB/s", "times as fast", "with 2 threads"),
+    *("peak MB", "peak / arrays", "its peak MB"),
 )
 
 MEMORY = """
@@ -114,7 +105,7 @@ def peak_memory(reader: str, path: Path, small: Path) -> list[str]:
     return [f"{peak / 1e6:.0f}", f"{peak / arrays:.2f}"]
 
 
-def measure(name: str, path: Path, small: Path, runs: int) -> tuple[list[str], float]:
+def measure_file(name: str, path: Path, small: Path, runs: int) -> tuple[list[str], float]:
     rows = load_svmlight(path)
     theirs = load_svmlight_file(path, query_id=True)
     if (theirs[0] != rows.X).nnz or not np.array_equal(rows.y, theirs[1]) or not np.array_equal(rows.qid, theirs[2]):
@@ -139,25 +130,30 @@ def measure(name: str, path: Path, small: Path, runs: int) -> tuple[list[str], f
     return cells, ratios[0]
 
 
-def main() -> None:
-    quick = make_parser(__doc__).parse_args().quick
-
-    print(machine(), end="\n\n")
-    lines, verdicts = [], []
+def measure(run: Run) -> tuple[list[list[str]], list[Bar]]:
+    """Return the lines of the table, and the bars."""
+    lines, bars = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, make in WORKLOADS.items():
             show_progress(name)
             path, small = Path(folder, name), Path(folder, "small")
-            write(path, make(np.random.default_rng(1)), QUICK_BYTES if quick else FILE_BYTES)
+            write(path, make(np.random.default_rng(1)), QUICK_BYTES if run.quick else FILE_BYTES)
             write(small, make(np.random.default_rng(2)), 10_000)
-            cells, ratio = measure(name, path, small, 1 if quick else 5)
+            cells, ratio = measure_file(name, path, small, 1 if run.quick else 5)
             lines.append(cells)
-            verdicts.append(str(Bar(f"{name}: times as fast as scikit-learn", ratio, BAR, at_least=True)))
+            bars.append(Bar(f"{name}: times as fast as scikit-learn", ratio, BAR, at_least=True))
             path.unlink()
-    show_progress("")
-    print(table(HEADING, lines), end="\n\n")
-    print("\n".join(verdicts))
+    return lines, bars
+
+
+def report(found: tuple[list[list[str]], list[Bar]], _: Run) -> list[str]:
+    lines, bars = found
+    return ["# Reading files", ABOUT, table(HEADING, lines), "## Bars", bar_table(bars)]
+
+
+def readings(_: Tables) -> list[str]:
+    return []
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.modules[__name__])

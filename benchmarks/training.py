@@ -1,41 +1,41 @@
 """Training a linear RankSVM to a certified gap of 1e-3, with and without line search.
 
-Columns of the table:
-
-- ``iterations``, ``products`` with X or its transpose, ``passes``: evaluations of the loss, each
-  a counting pass.
-- ``prepare s``: ranking the utilities and preparing the products; ``solve s``: the bundle method.
-  ``total u`` is the sum of both in units of u: one ``X @ w``, one ``X.T @ g`` (BLAS or SciPy)
-  and one ``np.argsort`` of as many numbers, measured in the same process.
-- ``test error``: share of the pairs of held-out rows in the wrong order.
-- the shares of ``solve s`` in products, counting, the quadratic program and everything else:
-  what Python and NumPy do between them, O(m) vector arithmetic included.
-
-Best of three runs, everything in one thread. Two data sets are made here; two are read from the
-folder that KERNELRANK_DATA names, and left out if they are not there (see ``data.py``).
-
 Run ``python -m benchmarks.training`` in the folder of the repository; ``--quick`` takes small
 sizes, to test that everything runs.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from benchmarks import data
 from benchmarks._timing import Stopwatch, best_times
-from benchmarks.harness import Bar, MissingDataError, machine, make_parser, show_progress, table
+from benchmarks.harness import Bar, MissingDataError, bar_table, show_progress, table
+from benchmarks.reports import main
+from experiments.study import Run, Tables, as_list
 from kernelrank.losses import PairwiseHinge
 from kernelrank.metrics import pairwise_error
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, Result, make_products
 
+ABOUT = """
+- *iterations*, *products* with X or its transpose, *passes*: evaluations of the loss, each a counting pass.
+- *prepare s*: ranking the utilities and preparing the products; *solve s*: the bundle method. *total u* is the sum of
+  both in units of u: one `X @ w`, one `X.T @ g` (BLAS or SciPy) and one `np.argsort` of as many numbers, measured in
+  the same process.
+- *test error*: share of the pairs of held-out rows in the wrong order.
+- The shares of *solve s* in products, counting, the quadratic program and everything else: what Python and NumPy do
+  between them, O(m) vector arithmetic included.
+
+Best of three runs, everything in one thread. Two data sets are generated; two are read from the folder that
+KERNELRANK_DATA names, and left out if they are not there (see `benchmarks/data.py`).
+"""
 TOL = 1e-3
 RUNS = 3
 PARTS = ("products", "counting", "QP")
@@ -65,7 +65,7 @@ QUICK_ROWS = 1_000
 
 
 @dataclass
-class Run:
+class Fit:
     """Result and times of one training run."""
 
     result: Result
@@ -89,7 +89,7 @@ def train(
     alpha: float,
     line_search: bool,
     clock: Callable[[], float] = perf_counter,
-) -> Run:
+) -> Fit:
     watch = Stopwatch(clock)
     start = clock()
     oracle = LinearOracle(make_products(rows.X), PairwiseHinge(UtilityPairs(rows.y, n_jobs=1)))
@@ -100,13 +100,13 @@ def train(
     bundle = Bundle(oracle, line_search=line_search)
     bundle._solve = watch.timed("QP", bundle._solve)
     result = bundle.minimize(alpha, tol=TOL)
-    return Run(result, prepared - start, clock() - prepared, watch.seconds)
+    return Fit(result, prepared - start, clock() - prepared, watch.seconds)
 
 
-def train_in_turns(rows: data.Dataset, alpha: float, n_runs: int) -> dict[bool, Run]:
+def train_in_turns(rows: data.Dataset, alpha: float, n_runs: int) -> dict[bool, Fit]:
     """Return the fastest run with and without line search."""
     turns = [{line_search: train(rows, alpha, line_search) for line_search in (True, False)} for _ in range(n_runs)]
-    return {key: min((turn[key] for turn in turns), key=lambda run: run.total) for key in (True, False)}
+    return {key: min((turn[key] for turn in turns), key=lambda fit: fit.total) for key in (True, False)}
 
 
 def unit(rows: data.Dataset, w: np.ndarray) -> float:
@@ -117,40 +117,45 @@ def unit(rows: data.Dataset, w: np.ndarray) -> float:
     return sum(best_times(tasks).values())
 
 
-def as_cells(work: Workload, rows: data.Dataset, line_search: bool, run: Run, u: float) -> list[str]:
-    result = run.result
+def as_cells(work: Workload, rows: data.Dataset, line_search: bool, fit: Fit, u: float) -> list[str]:
+    result = fit.result
     last = result.history[-1]
     counts = (result.n_iter, last["n_products"], last["n_evaluations"])
     return [
         *(work.name, f"{len(rows.y):,}", "yes" if line_search else "no", *map(str, counts)),
-        *(f"{run.prepare:.4f}", f"{run.solve:.4f}", f"{run.total / u:.1f}", f"{result.gap:.1e}"),
+        *(f"{fit.prepare:.4f}", f"{fit.solve:.4f}", f"{fit.total / u:.1f}", f"{result.gap:.1e}"),
         *(f"{result.objective:.5f}", f"{pairwise_error(rows.y_test, rows.X_test @ result.w):.4f}"),
-        *(f"{run.share(part):.1f}" for part in (*PARTS, "Python")),
+        *(f"{fit.share(part):.1f}" for part in (*PARTS, "Python")),
     ]
 
 
-def main() -> None:
-    quick = make_parser(__doc__).parse_args().quick
-
-    print(machine(), end="\n\n")
-    cells, overhead = [], []
+def measure(run: Run) -> tuple[list[list[str]], list[str], Bar]:
+    """Return the lines of the table, the data sets that are left out, and the bar."""
+    cells, left_out, overhead = [], [], []
     for work in WORKLOADS:
         show_progress(work.name)
         try:
-            rows = work.load(QUICK_ROWS if quick else work.n_rows)
+            rows = work.load(QUICK_ROWS if run.quick else work.n_rows)
         except MissingDataError as reason:
-            print(f"{work.name} is left out: it {reason}.", end="\n\n")
+            left_out.append(f"{work.name} is left out: it {reason}.")
             continue
-        runs = train_in_turns(rows, work.alpha, 1 if quick else RUNS)
+        runs = train_in_turns(rows, work.alpha, 1 if run.quick else RUNS)
         u = unit(rows, runs[True].result.w)
-        cells += [as_cells(work, rows, line_search, run, u) for line_search, run in runs.items()]
+        cells += [as_cells(work, rows, line_search, fit, u) for line_search, fit in runs.items()]
         if work.name in OVERHEAD_AT:
-            overhead += [run.share("Python") for run in runs.values()]
-    show_progress("")
-    print(table(HEADING, cells), end="\n\n")
-    print(Bar(f"Python overhead at {'1e3' if quick else '1e5'} rows, %", max(overhead), 10))
+            overhead += [fit.share("Python") for fit in runs.values()]
+    bar = Bar(f"Python overhead at {'1e3' if run.quick else '1e5'} rows, %", max(overhead), 10)
+    return cells, left_out, bar
+
+
+def report(found: tuple[list[list[str]], list[str], Bar], _: Run) -> list[str]:
+    cells, left_out, bar = found
+    return ["# Training", ABOUT, as_list(left_out), table(HEADING, cells), "## Bars", bar_table([bar])]
+
+
+def readings(_: Tables) -> list[str]:
+    return []
 
 
 if __name__ == "__main__":
-    with threadpool_limits(limits=1):
-        main()
+    main(sys.modules[__name__])

@@ -80,16 +80,20 @@ def main(name: str, doc: str | None, parts: Mapping[str, Any]) -> None:
     options = parse(doc, parts)
     warnings.simplefilter("ignore", PathEndWarning)  # the grids of alpha are fixed by design
     for part in options.parts or parts:
-        path = results_file(name, parts, part)
-        if options.readings:
-            path.write_text(with_readings(path.read_text(), parts[part]))
-            continue
-        with folders(name, path, options) as run, threadpool_limits(limits=1):
-            command = f"python -m experiments.{name}.run{f' {part}' if len(parts) > 1 else ''}{' --quick' * run.quick}"
-            text = write(parts[part], run, command)
-            print(text, flush=True)
-            if not run.quick:
-                path.write_text(text)
+        command = f"python -m experiments.{name}.run{f' {part}' if len(parts) > 1 else ''}"
+        perform(parts[part], results_file(name, parts, part), BUILD / name, command, options)
+
+
+def perform(part: Part, path: Path, build: Path, command: str, options: argparse.Namespace) -> None:
+    """Measure a part, print its report, and write it to `path` unless the run is quick."""
+    if options.readings:
+        path.write_text(with_readings(path.read_text(), part))
+        return
+    with folders(build, path, options) as run, threadpool_limits(limits=1):
+        text = write(part, run, f"{command}{' --quick' * run.quick}")
+        print(text, flush=True)
+        if not run.quick:
+            path.write_text(text)
 
 
 def parse(doc: str | None, parts: Mapping[str, Any]) -> argparse.Namespace:
@@ -113,12 +117,11 @@ def results_file(name: str, parts: Mapping[str, Any], part: str) -> Path:
 
 
 @contextmanager
-def folders(name: str, path: Path, options: argparse.Namespace) -> Iterator[Run]:
+def folders(build: Path, path: Path, options: argparse.Namespace) -> Iterator[Run]:
     if options.quick:
         with TemporaryDirectory() as temporary:
             yield Run(True, options.jobs, Path(temporary), Path(temporary))
         return
-    build = BUILD / name
     build.mkdir(parents=True, exist_ok=True)
     path.parent.mkdir(exist_ok=True)
     yield Run(False, options.jobs, build, path.parent)

@@ -26,6 +26,7 @@ def pages(root):
         *root.glob("docs/*.md"),
         *root.glob("experiments/*/*.md"),
         *root.glob("experiments/*/results/*.md"),
+        *root.glob("benchmarks/results/*.md"),
     ]
 
 
@@ -111,7 +112,7 @@ def test_the_picture_is_drawn_from_the_table(root, load, tmp_path):
     assert drawn == kept
     assert picture.PICTURE.stat().st_size < 40_000
     columns = picture.read_columns(picture.MEASURED.read_text(), "Text-like, alpha 1e-05: seconds of a fit")
-    assert columns["RankSVM"][-1] == (512_000, 1.2)
+    assert columns["RankSVM"][-1][0] == 512_000
     assert [m for m, _ in columns["scikit-survival (sq.)"]] == [1_000, 2_000, 4_000, 8_000]
 
 

@@ -1,6 +1,5 @@
 """The comparison with peers runs, and its referee and its workloads are what they say they are."""
 
-import json
 import re
 
 import numpy as np
@@ -19,12 +18,13 @@ def quick_rows(load, tmp_path):
     return quick_rows
 
 
-def test_quick_run(run, tables, tmp_path):
+def test_quick_run(run, tables):
     ours = ["kernelrank", "LinearSVC on pairs"]  # also where peers happen to be installed
-    output = run("benchmarks.peers.run", "--quick", "--out", tmp_path, "--competitors", *ours)
+    output = run("benchmarks.peers.run", "--quick", "--competitors", *ours)
     assert "California housing is left out: it needs regression/california_housing.csv.gz" in output
 
-    found = tables((tmp_path / "results.md").read_text())
+    found = tables(output)
+    assert [row["queries"] for row in found["Workloads"]] == ["", "20", ""]
     assert {row["verdict"] for row in found["Bars"]} <= {"met", "NOT met", "not measured"}
     assert len(found["Bars"]) > 15
     rows = found["Queries, hinge (alpha 0.001)"] + found["Queries, squared hinge (alpha 0.001)"]
@@ -34,27 +34,37 @@ def test_quick_run(run, tables, tmp_path):
         assert float(row["test error"]) < 0.3
     assert len(found["Text-like, sparse, hinge (alpha 1e-05)"]) == 6
     assert len(found["Conversions"]) == 4
-    assert {record["status"] for record in json.loads((tmp_path / "results.json").read_text())["records"]} == {"ok"}
-    assert (tmp_path / "text.svg").exists()
+    assert "failed: " not in output
+    assert "](text.svg)" in output
+
+
+def test_a_run_of_some_parts_keeps_the_committed_report(load, monkeypatch):
+    run = load("benchmarks.peers.run")
+    written = []
+    monkeypatch.setattr(run, "perform", lambda part, path, *_: written.append(path.parent.name))
+    for arguments in ([], ["--readings"], ["--most-rows", "1000"], ["--workloads", "text"]):
+        monkeypatch.setattr("sys.argv", ["run", *arguments])
+        run.main()
+    assert written == ["results", "results", "peers", "peers"]
 
 
 def test_concordance_of_survival_packages(run, tables):
-    [lines] = tables(run("benchmarks.peers.concordance", "--quick")).values()
+    lines = tables(run("benchmarks.peers.concordance", "--quick"))["Concordance index"]
     ours = [line for line in lines if line["who"] == "kernelrank"]
     assert [line["data"] for line in ours] == ["no ties", "tied scores", "tied times and scores"]
     assert [line["tied"] == "0" for line in ours] == [True, False, False]
 
 
 def test_ndcg_of_others(run, tables):
-    [lines] = tables(run("benchmarks.peers.ndcg")).values()
+    lines = tables(run("benchmarks.peers.ndcg", "--quick"))["NDCG of other programs"]
     ours = {(line["who"], line["queries"]): line["ours"] for line in lines}
     assert {queries for _, queries in ours} == {"page", "random"}
     assert ours["scikit-learn ndcg_score", "page"] == ours["trec_eval, by ir-measures", "page"] == "0.416945"
 
 
-def test_least_squares(run, tables, tmp_path):
-    output = run("benchmarks.peers.least_squares", "--quick", "--out", tmp_path)
-    [lines] = tables(output).values()
+def test_least_squares(run, tables):
+    output = run("benchmarks.peers.least_squares", "--quick")
+    lines = tables(output)["Least squares"]
     assert [line["reference"] for line in lines] == [
         *("kernel + Cholesky", "path of one", "eigh", "eigh", "eigh", "eigh", "u"),
         *("RidgeCV", "KernelRidge, centred for it"),
@@ -63,7 +73,25 @@ def test_least_squares(run, tables, tmp_path):
     assert [line["verdict"] in {"met", "NOT met"} for line in lines] == 7 * [True] + 2 * [False]
     steps, without = map(int, re.search(r"(\d+) steps, without the preconditioner (\d+)", output).groups())
     assert 0 < steps < without
-    assert "RLScore's seconds are quoted" in output
+
+
+def test_rlscore(load, monkeypatch, tmp_path):
+    part = load("benchmarks.peers.rlscore")
+    model_rows = 12
+    _, F = part.ours(part.Task("all pairs left out", model_rows))
+    first, second = np.triu_indices(model_rows, 1)
+    assert part.check(F, np.array([F[first, second], F[second, first]])) == 0
+    with pytest.raises(AssertionError, match="predictions differ"):
+        part.check(F, np.array([F[first, second], F[first, second]]))
+    lines = [["one fit", "4,000", "2", "5", "2.5"], *(["all pairs", m, "1", m, m] for m in ("20", "400"))]
+    [text] = part.report((lines, "RLScore 1", 1e-9), None)[3:4]
+    tables = load("benchmarks.harness").read_tables(f"{part.TITLE}\n\n{text}")
+    assert part.readings(tables) == [
+        "RLScore takes 2.5 times as long for 'one fit', 20.0 to 400.0 times as long for 'all pairs'."
+    ]
+    monkeypatch.setattr(part, "PYTHON", tmp_path / "python")
+    with pytest.raises(load("benchmarks.harness").MissingDataError, match="make bench-rlscore"):
+        part.measure(None)
 
 
 def test_conversions_to_peers(load):
@@ -174,11 +202,3 @@ def test_bars_are_judged_by_the_records(load):
     assert (both.value, both.verdict) == (pytest.approx(5.5), "met")
     assert (error.value, error.verdict) == (pytest.approx(0.003), "NOT met")
     assert {bar.verdict for bar in found.values() if bar not in (fit, both, error)} == {"not measured"}
-
-
-def test_results_replace_those_on_the_page(load):
-    report = load("benchmarks.peers.report")
-    page = f"above\n{report.BEGIN}\nold\n{report.END}\nbelow\n"
-    assert report.insert(page, "new") == f"above\n{report.BEGIN}\n\nnew\n\n{report.END}\nbelow\n"
-    with pytest.raises(ValueError, match="results: begin"):
-        report.insert("no marks", "new")

@@ -1,15 +1,6 @@
 """The concordance index of survival packages and of kernelrank: the same number from the same pairs.
 
-If every event is observed, a survival time is a utility like any other. Then, for times T and scores S,
-
-- ``lifelines.utils.concordance_index(T, S)`` is ``concordance_index(T, S)``;
-- ``sksurv.metrics.concordance_index_censored(events, T, -S)``, whose estimate is a risk (higher is
-  sooner), is the same, and counts as many concordant, discordant and tied pairs;
-- pairs of equal times are not compared, and equal scores count half, in all three. But scikit-survival also takes
-  scores that differ by 1e-8 or less for equal, unless its ``tied_tol`` is 0.
-
-The script asserts these relations, and prints the values and times. Peers that are not installed are
-left out.
+The script asserts that they are. Peers that are not installed are left out.
 
 Run ``python -m benchmarks.peers.concordance`` in the folder of the repository; ``--quick`` takes fewer rows.
 """
@@ -18,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,12 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks._timing import best_times
-from benchmarks.harness import machine, make_parser, table
+from benchmarks.harness import table, versions
+from benchmarks.reports import main
+from experiments.study import READING, Run, Tables, as_list, span
 from kernelrank.metrics import concordance_index
 from kernelrank.pairs import UtilityPairs
 
 Floats = NDArray[np.float64]
 
+TITLE = "# Concordance index"
+ABOUT = """
+If every event is observed, a survival time is a utility like any other. Then, for times T and scores S,
+
+- `lifelines.utils.concordance_index(T, S)` is `concordance_index(T, S)`;
+- `sksurv.metrics.concordance_index_censored(events, T, -S)`, whose estimate is a risk (higher is sooner), is the same,
+  and counts as many concordant, discordant and tied pairs;
+- pairs of equal times are not compared, and equal scores count half, in all three. But scikit-survival also takes
+  scores that differ by 1e-8 or less for equal, unless its `tied_tol` is 0.
+
+The script fails if an index differs in 12 digits, or if a count differs.
+"""
+PACKAGES = ("scikit-survival", "lifelines")
 HEADING = ("data", "who", "rows", "concordance", "concordant", "discordant", "tied", "ms")
 
 
@@ -101,20 +108,35 @@ def check_tolerance() -> str:
     return f"Two scores 1e-9 apart: scikit-survival finds {theirs} by default, kernelrank {ours}."
 
 
-def main() -> None:
-    quick = make_parser(__doc__).parse_args().quick
-
-    print(machine(), end="\n\n")
+def measure(run: Run) -> tuple[list[list[str]], list[str]]:
+    """Return the lines of the table, and notes on the peers."""
     peers = [peer for peer, (module, _) in PEERS.items() if is_installed(module)]
-    for peer in PEERS.keys() - set(peers):
-        print(f"{peer} is left out: it is not installed.", end="\n\n")
+    notes = [f"{peer} is left out: it is not installed." for peer in PEERS if peer not in peers]
     cells: list[list[str]] = []
-    for name, times, scores in datasets(200 if quick else 5_000):
-        cells += compare(name, times, scores, peers, 1 if quick else 3)
-    print(table(HEADING, cells), end="\n\n")
+    for name, times, scores in datasets(200 if run.quick else 5_000):
+        cells += compare(name, times, scores, peers, 1 if run.quick else 3)
     if "scikit-survival" in peers:
-        print(check_tolerance())
+        notes.append(check_tolerance())
+    return cells, notes
+
+
+def report(found: tuple[list[list[str]], list[str]], _: Run) -> list[str]:
+    cells, notes = found
+    return [TITLE, versions(PACKAGES), ABOUT, table(HEADING, cells), as_list(notes), READING]
+
+
+def readings(tables: Tables) -> list[str]:
+    [lines] = tables[TITLE.strip("# ")]
+    times = {who: lines.select(who=who).column("ms") for who in PEERS}
+    ours = times["kernelrank"]
+    others = [
+        f"{who} {span(ms, ',.0f')} milliseconds, {span(ms / ours, ',.0f')} times as long"
+        for who, ms in times.items()
+        if who != "kernelrank" and len(ms)
+    ]
+    found = "; ".join([f"At {lines[0]['rows']} rows kernelrank takes {span(ours, '.1f')} milliseconds", *others])
+    return [f"The counts are the same, and the index is the same to 12 digits, with and without ties. {found}."]
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.modules[__name__])

@@ -1,32 +1,16 @@
-"""RLS and RankRLS against their linear algebra, scikit-learn, and published times of RLScore.
-
-Every line compares a task with the least work that could do it, on the same data in the same process:
-
-- one fit, no shortcut asked for: the kernel matrix and a Cholesky factor of it;
-- a path of 30 alphas: one alpha, by the same decomposition;
-- leave-pair-out predictions of all pairs, after the decomposition: SciPy's ``eigh`` of the kernel matrix, by its
-  faster driver;
-- leave-pair-out and leave-query-out for 20 alphas, the decomposition included: one such ``eigh``;
-- conjugate gradients on the text-like rows of ``workloads.py``: u, one ``X @ w``, one ``X.T @ g`` and one
-  ``np.argsort``; and the steps that the preconditioner saves;
-- leave-one-out for 20 alphas: ``RidgeCV``; one fit: ``KernelRidge``. Their penalties are sums, and a hold-out keeps the
-  sum: ``alpha = sum / (m - 1)`` leaves the same behind. Predictions and errors must agree.
-
-The kernel is Gaussian unless "linear" is said. Seconds are the best of several runs, taken in turns, one thread. What
-RLScore takes for the same was measured elsewhere, on another machine and with its repository's head, because its
-released version does not build: it gives an order of magnitude, no ratio.
+"""RLS and RankRLS against their linear algebra and scikit-learn; ``rlscore.py`` compares with RLScore.
 
 Run ``python -m benchmarks.peers.least_squares`` in the folder of the repository; ``--quick`` takes small sizes, to
-test that everything runs. The text-like rows are kept in the folder ``--out``.
+test that everything runs.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -35,12 +19,13 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeCV
-from threadpoolctl import threadpool_limits
 
 from benchmarks._timing import best_times
-from benchmarks.harness import Bar, machine, make_parser, show_progress, table
+from benchmarks.harness import Bar, show_progress, table
 from benchmarks.peers.measure import unit_tasks
 from benchmarks.peers.workloads import WORKLOADS, Rows, load, prepare
+from benchmarks.reports import main
+from experiments.study import BUILD, Run, Tables, as_list
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
 from kernelrank.exceptions import PathEndWarning
 from kernelrank.kernels import Gaussian
@@ -48,18 +33,31 @@ from kernelrank.solvers import ConjugateGradients
 
 Floats = NDArray[np.float64]
 
+ABOUT = """
+`RankRLS` and `RLS` compared with the matrix decompositions that they use, and with scikit-learn. Every line compares a
+task with the least work that could do it, on the same data in the same process:
+
+- one fit, no shortcut asked for: the kernel matrix and a Cholesky factor of it;
+- a path of 30 alphas: one alpha, by the same decomposition;
+- leave-pair-out predictions of all pairs, after the decomposition: SciPy's `eigh` of the kernel matrix, by its faster
+  driver;
+- leave-pair-out and leave-query-out for 20 alphas, the decomposition included: one such `eigh`;
+- conjugate gradients on text-like rows: u, one `X @ w`, one `X.T @ g` and one `np.argsort`; and the steps that the
+  preconditioner saves;
+- leave-one-out for 20 alphas: `RidgeCV`; one fit: `KernelRidge`. Their penalties are sums, and a hold-out keeps the
+  sum: `alpha = sum / (m - 1)` leaves the same behind. Predictions and errors must agree.
+
+The kernel is Gaussian unless "linear" is said. Seconds are the best of several runs, taken in turns, one thread.
+"""
 ALPHA = 1e-3
 GRID = np.logspace(2, -6, 20)
 KERNEL = Gaussian(0.1)
-# Seconds of RLScore, one thread of another machine, where SciPy's eigh took 11.9 s at 4,000 rows.
-RLSCORE = {
-    ("one fit", 4_000): "12.3",
-    ("all pairs left out", 2_000): "38",
-    ("all pairs left out", 4_000): "389",
-    ("leave-pair-out, 20 alphas", 1_000): "105",
-    ("leave-query-out, 20 alphas", 5_000): "76",
-}
-HEADING = ("what", "rows", "ours s", "reference", "reference s", "ratio", "bar", "verdict", "RLScore s")
+CHOLESKY = (
+    "One fit takes NumPy's Cholesky factor, which can be interrupted and copies the matrix; SciPy's, the reference, "
+    "works in place and cannot be interrupted."
+)
+DATA = BUILD / "peers" / "data"
+HEADING = ("what", "rows", "ours s", "reference", "reference s", "ratio", "bar", "verdict")
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Line:
         ours, theirs = (f"{seconds:.3g}" for seconds in (self.seconds, self.reference_seconds))
         return [
             *(self.what, f"{self.n_rows:,}", ours, self.reference, theirs),
-            *(f"{self.ratio:.2f}", bar, verdict, RLSCORE.get((self.what, self.n_rows), "")),
+            *(f"{self.ratio:.2f}", bar, verdict),
         ]
 
 
@@ -218,7 +216,7 @@ def kernel_ridge(m: int, sizes: Sizes) -> tuple[Line, str]:
     return line, f"RLS: predictions differ from those of KernelRidge by {difference:.0e} deviations of y at most."
 
 
-def measure(sizes: Sizes, text: Rows) -> tuple[list[Line], list[str]]:
+def measure_lines(sizes: Sizes, text: Rows) -> tuple[list[Line], list[str]]:
     """Return the lines of the table, and the remarks below it."""
     tasks: list[tuple[str, Callable[[], Any]]] = [
         *((f"one fit, {m:,} rows", lambda m=m: [one_fit(m, sizes)]) for m in sizes.fits),
@@ -235,26 +233,25 @@ def measure(sizes: Sizes, text: Rows) -> tuple[list[Line], list[str]]:
         show_progress(name)
         for found in task():
             (lines if isinstance(found, Line) else remarks).append(found)
-    show_progress("")
     return lines, remarks
 
 
-def main() -> None:
+def measure(run: Run) -> tuple[list[Line], list[str]]:
+    """Return the lines of the table, and the remarks below it."""
     warnings.simplefilter("ignore", PathEndWarning)  # the grids of alpha are fixed by design
-    parser = make_parser(__doc__)
-    parser.add_argument("--out", type=Path, default=Path("build/peers"), help="folder for cached data")
-    options = parser.parse_args()
+    os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # what joblib, which we ask for the number of threads, takes for all cores
+    text, _ = load(prepare(WORKLOADS["text"], run.build if run.quick else DATA, run.quick))
+    return measure_lines(QUICK if run.quick else Sizes(), text)
 
-    print(machine(), end="\n\n")
-    train, _ = load(prepare(WORKLOADS["text"], options.out / "data", options.quick))
-    lines, remarks = measure(QUICK if options.quick else Sizes(), train)
-    print(table(HEADING, (line.cells for line in lines)), end="\n\n")
-    print("\n".join(remarks))
-    print("RLScore's seconds are quoted: one thread of another machine, where SciPy's eigh took 11.9 s at 4,000 rows.")
-    print("There, 20 more alphas after a fit took it 1.6 s at 4,000 rows.")
+
+def report(found: tuple[list[Line], list[str]], _: Run) -> list[str]:
+    lines, remarks = found
+    return ["# Least squares", ABOUT, table(HEADING, (line.cells for line in lines)), as_list([*remarks, CHOLESKY])]
+
+
+def readings(_: Tables) -> list[str]:
+    return []
 
 
 if __name__ == "__main__":
-    os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # what joblib, which we ask for the number of threads, takes for all cores
-    with threadpool_limits(limits=1):
-        main()
+    main(sys.modules[__name__])

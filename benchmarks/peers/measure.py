@@ -36,7 +36,7 @@ _ROOT = Path(__file__).parents[2]
 _REPEATED_FOR = 10.0  # seconds: slower fits run once, most others five to fifteen times
 _WARM_UP_ROWS = 50
 _REFERENCE_TOL = 1e-5
-_ONE_THREAD = dict.fromkeys(
+ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS"), "1"
 )
 
@@ -60,7 +60,7 @@ def measure_apart(job: Job, folder: Path, limit: float) -> dict[str, Any]:
     try:
         # The working directory is what makes the modules of this folder importable.
         done = subprocess.run(
-            command, cwd=_ROOT, env=os.environ | _ONE_THREAD, capture_output=True, text=True, timeout=limit
+            command, cwd=_ROOT, env=os.environ | ONE_THREAD, capture_output=True, text=True, timeout=limit
         )
     except subprocess.TimeoutExpired:
         return {**asdict(job), "status": "cut off", "reason": f"more than {limit:g} s"}

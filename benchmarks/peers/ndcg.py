@@ -1,15 +1,12 @@
 """NDCG of other programs, and the options of ours that give the same number.
 
-Each program evaluates the same scores: the three queries of ``docs/ndcg.md``, and 200 random queries of 1 to 30 rows
-with grades from 0 to 4, many of them without a relevant row. The script asserts that our value agrees to six digits
-(XGBoost keeps scores as float32), and prints both. Programs that are not installed are left out.
-
 Run ``python -m benchmarks.peers.ndcg`` in the folder of the repository.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,9 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness import machine, make_parser, table
+from benchmarks.harness import table, versions
+from benchmarks.reports import main
+from experiments.study import Run, Tables
 from kernelrank.metrics import ndcg
 
+ABOUT = """
+Each program evaluates the same scores: the three queries of `docs/ndcg.md`, and 200 random queries of 1 to 30 rows with
+grades from 0 to 4, many of them without a relevant row. The script fails if a value differs from ours by 1e-6 (XGBoost
+keeps scores as float32). Programs that are not installed are left out.
+"""
+PACKAGES = ("scikit-learn", "ir-measures", "xgboost", "lightgbm")
 DEPTH = 3
 
 
@@ -34,7 +39,7 @@ class Judged(NamedTuple):
 class Peer(NamedTuple):
     """Another program, and the options of ours that give its number."""
 
-    package: str
+    module: str
     name: str
     evaluate: Callable[[Judged], float]
     options: dict[str, Any]
@@ -126,12 +131,11 @@ PEERS = (
 )
 
 
-def main() -> None:
-    make_parser(__doc__).parse_args()  # there is nothing to make smaller
-    print(machine(), end="\n\n")
-    rows = []
+def measure(_: Run) -> list[tuple[str, ...]]:
+    """Return the lines of the table; there is nothing to make smaller in a quick run."""
+    rows: list[tuple[str, ...]] = []
     for peer in PEERS:
-        if importlib.util.find_spec(peer.package) is None:
+        if importlib.util.find_spec(peer.module) is None:
             continue
         for name, judged in datasets().items():
             theirs = peer.evaluate(judged)
@@ -139,8 +143,17 @@ def main() -> None:
             assert abs(theirs - ours) < 1e-6, f"{peer.name}, {name}: {theirs} is not ours, {ours}"
             options = ", ".join(f"{key}={value!r}" for key, value in peer.options.items())
             rows.append((peer.name, name, f"{theirs:.6f}", f"{ours:.6f}", options))
-    print(table(("who", "queries", f"NDCG@{DEPTH}", "ours", "options of ours"), rows))
+    return rows
+
+
+def report(rows: list[tuple[str, ...]], _: Run) -> list[str]:
+    lines = table(("who", "queries", f"NDCG@{DEPTH}", "ours", "options of ours"), rows)
+    return ["# NDCG of other programs", versions(PACKAGES), ABOUT, lines]
+
+
+def readings(_: Tables) -> list[str]:
+    return []
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.modules[__name__])

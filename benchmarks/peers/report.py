@@ -1,50 +1,67 @@
-"""From records to tables and plots, also those in the documentation.
-
-``python -m benchmarks.peers.report build/peers`` writes the report of an earlier run again; ``--docs`` puts it into
-``docs/benchmarks.md`` too, between the two comments that mark its place there.
-"""
+"""From records to the tables and plots of the report."""
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Bar, table
-from benchmarks.peers.bars import Record, Records, judge
-from benchmarks.peers.workloads import WORKLOADS
+import numpy as np
+import scipy.sparse as sp
 
-DOCS = Path(__file__).parents[2] / "docs"
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+from benchmarks.harness import bar_table, table, versions
+from benchmarks.peers.bars import Record, Records, judge
+from benchmarks.peers.workloads import WORKLOADS, Rows, Workload
+from experiments.study import Run, Tables, as_list
+from kernelrank.pairs import UtilityPairs
 
 HEADING = (
     *("who", "rows", "fit s", "convert s", "fit u", "objective", "gap", "certified", "gradient"),
     *("test error", "iterations", "passes", "bytes/row"),
 )
+OF_WORKLOADS = (
+    *("workload", "rows", "rows to test", "queries", "features", "non-zeros per row"),
+    *("levels of utility", "tied pairs, %", "alpha"),
+)
 
 
-def write(results: dict[str, Any], folder: Path, docs: bool = False) -> str:
-    """Write ``results.md`` and the plots; return the text."""
+def report(results: dict[str, Any], run: Run) -> list[str]:
+    """Return the paragraphs of the report, and draw its plots."""
     records = Records(results["records"])
-    text = as_markdown(results, draw(records, folder), "")
-    (folder / "results.md").write_text(text + "\n")
-    if docs:
-        plots = draw(records, DOCS / "benchmarks")
-        page = DOCS / "benchmarks.md"
-        page.write_text(insert(page.read_text(), as_markdown(results, plots, "benchmarks/")))
-    return text
+    plots = draw(records, run.results)
+    found = ["# Training, beside other packages", versions(sorted(results["packages"]))]
+    found += [as_list(results["left_out"])]
+    found += ["## Workloads", table(OF_WORKLOADS, results["workloads"])]
+    found += ["## Bars", bar_table(judge(records))]
+    for name, work in WORKLOADS.items():
+        measured = [record for record in results["records"] if record["workload"] == name]
+        for loss in ("hinge", "squared_hinge"):
+            rows = [as_cells(record, records) for record in measured if record["loss"] == loss]
+            if rows:
+                title = f"## {work.title}, {loss.replace('_', ' ')} (alpha {work.alpha:g})"
+                found += [title, table(*without_empty_columns(HEADING, rows))]
+        if name in plots:
+            found.append(f"![Seconds over rows, {work.title}]({plots[name].name})")
+    return [*found, "## Conversions", conversions_table(results["conversions"])]
 
 
-def insert(page: str, text: str) -> str:
-    """Replace the text between the two marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise ValueError(f"the page must have the lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
+def readings(_: Tables) -> list[str]:
+    return []
+
+
+def describe(work: Workload, sizes: Sequence[int], train: Rows, test: Rows) -> list[str]:
+    """Return the line of a workload; all but the sizes are of its largest training set."""
+    (m, n), pairs = train.X.shape, UtilityPairs(train.y, qid=train.qid)
+    _, counts = (None, [m]) if train.qid is None else np.unique(train.qid, return_counts=True)
+    of_queries = sum(int(count) * (int(count) - 1) // 2 for count in counts)
+    levels = len(np.unique(train.y))
+    return [
+        *(work.title, ", ".join(f"{size:,}" for size in sizes), f"{len(test.y):,}"),
+        *("" if train.qid is None else f"{len(counts):,}", f"{n:,}"),
+        *(f"{train.X.nnz / m:.0f}" if sp.issparse(train.X) else "all", f"{levels:,}"),
+        *(f"{100 * (1 - pairs.n_pairs / of_queries):.1f}", f"{work.alpha:g}"),
+    ]
 
 
 def draw(records: Records, folder: Path) -> dict[str, Path]:
@@ -54,38 +71,7 @@ def draw(records: Records, folder: Path) -> dict[str, Path]:
         return {}
     from benchmarks.peers.plots import plot_scaling
 
-    folder.mkdir(parents=True, exist_ok=True)
     return {name: plot_scaling(records, WORKLOADS[name], folder / f"{name}.svg") for name in names}
-
-
-def as_markdown(results: dict[str, Any], plots: dict[str, Path], where: str) -> str:
-    records = Records(results["records"])
-    parts = [describe(results), "### Bars", bars_table(judge(records))]
-    for name, work in WORKLOADS.items():
-        measured = [record for record in results["records"] if record["workload"] == name]
-        for loss in ("hinge", "squared_hinge"):
-            rows = [as_cells(record, records) for record in measured if record["loss"] == loss]
-            if rows:
-                title = f"### {work.title}, {loss.replace('_', ' ')} (alpha {work.alpha:g})"
-                parts += [title, table(*without_empty_columns(HEADING, rows))]
-        if name in plots:
-            parts.append(f"![Seconds over rows, {work.title}]({where}{plots[name].name})")
-    parts += ["### Conversions", conversions_table(results["conversions"])]
-    return "\n\n".join(parts)
-
-
-def describe(results: dict[str, Any]) -> str:
-    versions = ", ".join(f"{package} {version}" for package, version in results["versions"].items())
-    lines = [f"Command: `{results['command']}`", *results["machine"].splitlines(), versions, *results["left_out"]]
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def bars_table(bars: list[Bar]) -> str:
-    def number(value: float | None) -> str:
-        return "" if value is None else f"{value:.3g}"
-
-    rows = [(bar.name, number(bar.value), f"{'≥' if bar.at_least else '≤'} {bar.bar:g}", bar.verdict) for bar in bars]
-    return table(("what", "measured", "bar", "verdict"), rows)
 
 
 def as_cells(record: Record, records: Records) -> list[str]:
@@ -123,15 +109,3 @@ def conversions_table(conversions: list[Record]) -> str:
         for c in conversions
     ]
     return table(("who", "data", "loss", "objective, less ours", "relative distance of weights"), rows)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.report", description="Write the report again.")
-    parser.add_argument("folder", type=Path, help="where the run has put its results.json")
-    parser.add_argument("--docs", action="store_true", help="also into docs/benchmarks.md")
-    options = parser.parse_args()
-    print(write(json.loads((options.folder / "results.json").read_text()), options.folder, options.docs))
-
-
-if __name__ == "__main__":
-    main()

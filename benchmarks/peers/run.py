@@ -1,33 +1,32 @@
 """Run kernelrank and its peers on the same data, one after the other, and report what a referee measures.
 
-Every fit has a process and one thread of its own; see ``measure.py`` for what is measured. Tables,
-and plots where matplotlib is installed, go to the folder ``--out``; ``report.py`` can put them into the
-documentation. Peers that are not installed, and data that is not there, are left out, and the
-report says so.
+Every fit has a process and one thread of its own; see ``measure.py`` for what is measured. Peers that are not
+installed, and data that is not there, are left out, and the report says so.
 
-Run ``python -m benchmarks.peers.run`` in the folder of the repository; ``--quick`` takes small
-sizes, to test that everything runs; ``--most-rows 16000`` gives a first impression.
+Run ``python -m benchmarks.peers.run`` in the folder of the repository; ``--quick`` takes small sizes, to test that
+everything runs; ``--most-rows 16000`` gives a first impression. Such a run of some parts writes its report to
+``build/peers``; only a run of everything replaces the committed one.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
-from benchmarks.harness import MissingDataError, machine, make_parser, show_progress
+from benchmarks.harness import MissingDataError, show_progress
 from benchmarks.peers import report
 from benchmarks.peers.competitors import COMPETITORS, Loss
 from benchmarks.peers.conversions import check_conversions
 from benchmarks.peers.measure import Job, measure, measure_apart
-from benchmarks.peers.workloads import WORKLOADS, Workload, prepare
+from benchmarks.peers.workloads import WORKLOADS, Workload, load, prepare
+from benchmarks.reports import RESULTS, parser_of
+from experiments.study import BUILD, Run, perform
 
 
 @dataclass(frozen=True)
@@ -80,32 +79,30 @@ def plan(work: Workload, sizes: Sequence[int], chosen: Sequence[str]) -> Iterato
                 yield Job(work.name, n_rows, work.alpha, entry.loss, entry.competitor, entry.n_threads)
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
+def measure_all(options: argparse.Namespace, run: Run) -> dict[str, Any]:
+    """Return the records of all jobs, the check of the conversions, and what is left out."""
     chosen, missing = installed(options.competitors)
     results: dict[str, Any] = {
-        "command": shlex.join(["python", "-m", "benchmarks.peers.run", *sys.argv[1:]]),
-        "machine": machine(),
-        "versions": {COMPETITORS[name].package: COMPETITORS[name].version() for name in chosen},
+        "packages": {COMPETITORS[name].package for name in chosen},
         "left_out": [f"{name} is left out: it is not installed." for name in missing],
         "conversions": check_conversions(chosen),
+        "workloads": [],
         "records": [],
     }
     for name in options.workloads:
         work = WORKLOADS[name]
         show_progress(f"making {name}")
         try:
-            folder = prepare(work, options.out / "data", options.quick)
+            folder = prepare(work, run.build / "data", run.quick)
         except MissingDataError as reason:
             results["left_out"].append(f"{work.title} is left out: it {reason}.")
             continue
-        sizes = [n for n in (work.quick_sizes if options.quick else work.sizes) if n <= options.most_rows]
+        sizes = [n for n in (work.quick_sizes if run.quick else work.sizes) if n <= options.most_rows]
+        results["workloads"].append(report.describe(work, sizes, *load(folder)))
         for job in plan(work, sizes, chosen):
             show_progress(f"{name}, {job.n_rows:,} rows, {job.loss}: {job.competitor}")
-            record = measure(job, folder, once=True) if options.quick else measure_apart(job, folder, options.limit)
+            record = measure(job, folder, once=True) if run.quick else measure_apart(job, folder, options.limit)
             results["records"].append(record)
-            # After each one, so that an interrupted run has results.
-            (options.out / "results.json").write_text(json.dumps(results, indent=1))
-    show_progress("")
     return results
 
 
@@ -117,21 +114,23 @@ def installed(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = make_parser(__doc__)
+    parser = parser_of(sys.modules[__name__])
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="NAME")
     parser.add_argument("--competitors", nargs="+", choices=COMPETITORS, default=list(COMPETITORS), metavar="NAME")
     parser.add_argument("--most-rows", type=int, default=sys.maxsize, help="leave larger sizes out")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds after which a fit is cut off")
-    parser.add_argument("--out", type=Path, default=Path("build/peers"), help="folder for results and cached data")
     return parser.parse_args(arguments)
 
 
 def main() -> None:
     options = parse()
-    options.out.mkdir(parents=True, exist_ok=True)
-    with threadpool_limits(limits=1):
-        results = run(options)
-    print(report.write(results, options.out))
+    build = BUILD / "peers"
+    # A run of some parts does not replace the committed report.
+    whole = options == parse(["--readings"] * options.readings)
+    path = (RESULTS if whole else build) / "peers.md"
+    part = SimpleNamespace(measure=partial(measure_all, options), report=report.report, readings=report.readings)
+    arguments = [each for each in sys.argv[1:] if each != "--quick"]
+    perform(part, path, build, shlex.join(["python", "-m", "benchmarks.peers.run", *arguments]), options)
 
 
 if __name__ == "__main__":

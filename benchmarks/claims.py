@@ -1,0 +1,254 @@
+"""Measured numbers in the README and in hand-written pages of the documentation, each with the cells it cites.
+
+A claim is a piece of a sentence, in which each ``{}`` is a number that is computed from a committed report; a claim in
+words raises an error if the report does not support it. ``python -m benchmarks.page`` writes the numbers of today's
+reports into the pages. Tests fail if a page has other ones, or a number with a unit that no claim covers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from benchmarks.citations import ROOT, report
+from benchmarks.harness import number
+
+_PLACE = re.compile(r"\{[^}]*\}")
+_NUMBER = r"([-+]?\d(?:[\d.,]*\d)?)"
+
+
+class Claim(NamedTuple):
+    """A piece of a sentence, and a function that returns its numbers."""
+
+    page: str
+    text: str
+    values: Callable[[], Sequence[float | str]]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Return a pattern that finds the claim with any numbers and line breaks."""
+        return re.compile(_NUMBER.join(r"\s+".join(map(re.escape, p.split(" "))) for p in _PLACE.split(self.text)))
+
+    def find(self, page: str) -> re.Match[str]:
+        """Find the claim in the text of its page."""
+        found = self.pattern.search(page)
+        if found is None:
+            raise LookupError(f"{self.page} has no text like {self.text!r}")
+        return found
+
+    def numbers(self) -> list[str]:
+        """Return the numbers as the page should show them."""
+        return [place.format(value) for place, value in zip(_PLACE.findall(self.text), self.values(), strict=True)]
+
+
+def with_numbers(claim: Claim, page: str) -> str:
+    """Return the text of a page with the numbers of a claim."""
+    found = claim.find(page)
+    for group, shown in reversed(list(enumerate(claim.numbers(), 1))):
+        page = page[: found.start(group)] + shown + page[found.end(group) :]
+    return page
+
+
+def refresh() -> None:
+    """Write the numbers of all claims into their pages."""
+    for claim in CLAIMS:
+        path = ROOT / claim.page
+        path.write_text(with_numbers(claim, path.read_text()))
+
+
+def ends(values: Iterable[float]) -> tuple[float, float]:
+    """Return the smallest and the largest value."""
+    found = list(values)
+    return min(found), max(found)
+
+
+def fit_of_text() -> list[float]:
+    return [report("linearithmic_ranksvm/training").value("Text-like, alpha 1e-05: seconds", "512,000", "RankSVM")]
+
+
+def fit_of_ten_million() -> list[float]:
+    return [report("linearithmic_ranksvm/large").value("Ten million rows", "10,000,000, hinge", "fit s")]
+
+
+def bias() -> list[float]:
+    found, title = report("auc_estimation"), "Bias"
+
+    def mean(row: str, strategy: str) -> float:
+        return found.value(title, row, "AUC") + found.value(title, row, strategy)
+
+    half, few = "30, 50%, 0", "30, 10%, 0"
+    pooled = "pooled, each row"
+    return [
+        *(found.value(title, half, "data sets"), found.value(title, half, "AUC")),
+        *(mean(half, pooled), mean(few, pooled), mean(half, "leave-pair-out")),
+    ]
+
+
+def strong_regularisation() -> list[float]:
+    lines = report("auc_estimation").table("Bias", "alpha")
+    worst = max(lines, key=lambda row: float(row["AUC"]) - float(row["pooled, each row"].split()[0]))
+    return [float(worst["pooled, each row"].split()[0]), float(worst["AUC"])]
+
+
+def simulations(title: str, n_rows: Callable[[float], bool]) -> list[dict[str, float]]:
+    """Return the first numbers of the lines for some numbers of rows, from all tables below a title."""
+    lines = [line for each in report("auc_estimation").tables(title, "tournament") for line in each]
+    return [{name: number(cell) for name, cell in line.items()} for line in lines if n_rows(first_number(line))]
+
+
+def first_number(line: dict[str, str]) -> float:
+    return float(next(iter(line.values())).split(",")[0])
+
+
+def spread_of_folds() -> tuple[float, float]:
+    lines = simulations("Spread", lambda m: 20 <= m <= 30)
+    return ends(100 * line["averaged 10-fold"] / line["leave-pair-out"] - 100 for line in lines)
+
+
+def agreement() -> list[float]:
+    names = ("pooled 10-fold", "averaged 5-fold", "averaged 10-fold", "leave-pair-out", "tournament")
+    lines = simulations("Bias", lambda m: m >= 300)
+    return [max(max(line[name] for name in names) - min(line[name] for name in names) for line in lines)]
+
+
+def coverage(*rows: str, column: str = "leave-pair-out") -> list[float]:
+    return [report("auc_estimation").value("Intervals", row, column) for row in rows]
+
+
+def coverage_of_rows() -> list[float]:
+    without = coverage("30, 0", "100, 0", "300, 0", "1000, 0")
+    return [*ends(without), *coverage("30, 4", "300, 4")]
+
+
+def coverage_of_jackknife() -> list[float]:
+    column = "leave-pair-out, jackknife"
+    small = {round(each) for each in coverage("30, 0", "30, 4", column=column)}
+    if len(small) > 1:
+        raise ValueError(f"docs/auc.md names one coverage at 30 rows, but there are {sorted(small)}")
+    return [*ends(report("auc_estimation").column("Intervals", column)), *small]
+
+
+def levels_of_comparison() -> list[float]:
+    lines = report("auc_estimation").table("Tests", "test")
+    return [
+        end
+        for test in ("`compare`, jackknife", "`compare`, DeLong")
+        for end in ends(lines.select(test=test).column("p ≤ 0.05"))
+    ]
+
+
+def cost_of_leave_pair_out() -> list[float]:
+    found, title = report("auc_estimation"), "Speed"
+    closed, jackknife = (found.column(title, name) for name in ("closed form", "with the jackknife"))
+    factors = [round(factor, -3) for factor in found.column(title, "factor")]
+    permutations = ends(found.column(title, "permutations"))
+    return [found.value(title, "linear", "pairs"), *closed, *ends(factors), *ends(jackknife / closed), *permutations]
+
+
+def path_of_hinge() -> tuple[float, float]:
+    return ends(report("path").table("A path").select(loss="hinge").column("x seconds"))
+
+
+def steps_saved() -> tuple[float, float]:
+    lines = report("rankrls/conjugate_gradients").table("Conjugate gradients", "steps, plain")
+    with_it, plain = lines.column("steps"), lines.column("steps, plain")
+    return ends(100 * (1 - with_it / plain)[plain > 500])
+
+
+def steps_on_text() -> tuple[str, ...]:
+    return report("least_squares").find(r"(\d+) steps, without the preconditioner (\d+)")
+
+
+def reading() -> tuple[float, float]:
+    return ends(report("reading").column("Reading files", "times as fast"))
+
+
+def versions_of_ndcg() -> tuple[str, ...]:
+    return report("ndcg").find(r"scikit-learn (\S+), ir-measures (\S+), xgboost (\S+), lightgbm (\S+) ")
+
+
+def covtype() -> list[float]:
+    largest = max(report("covtype").table("Kernel RankSVM"), key=lambda row: float(row["rows"].replace(",", "")))
+    basis, rows = (float(largest[name].split()[0].replace(",", "")) for name in ("model", "rows"))
+    return [rows, basis, (float(largest["mapping s"]) + float(largest["solving s"])) / 60]
+
+
+def kept_basis_rows() -> tuple[float, float]:
+    return ends(report("nystrom").column("Figure 1", "kept / removed"))
+
+
+def auc_of_aimed() -> list[float]:
+    corpora = report("ppi/single_corpus").table("`combine", "AUC")
+    ours = next(row for row in corpora[corpora.index(corpora.row("AIMed")) :] if "ours" in row.values())
+    return [float(ours["AUC"].split()[0])]
+
+
+def errors_from_the_paper() -> list[float]:
+    most = max(abs(report("ppi/single_corpus").column("Against the paper", "in errors")))
+    if most > 2:
+        raise ValueError(f"docs/graphs.md says two standard errors, but there are {most}")
+    return []
+
+
+def pitfall() -> list[float]:
+    return [report("ppi/pitfall").value("The pitfall", "difference", "F")]
+
+
+CLAIMS = (
+    Claim("README.md", "512,000 sparse rows train in {:.1f} seconds", fit_of_text),
+    Claim("README.md", "ten million in {:.0f} seconds on two threads", fit_of_ten_million),
+    Claim(
+        "docs/auc.md",
+        "In {:,.0f} simulated data sets of 30 rows without signal, where the true AUC is {:.1f}, pooling leave-one-out "
+        "predictions gives {:.2f} on average, and {:.2f} if only three rows are positive; leave-pair-out gives {:.2f}.",
+        bias,
+    ),
+    Claim("docs/auc.md", "pooling can give {:.2f} where {:.2f} is true", strong_regularisation),
+    Claim("docs/auc.md", "Averaging ten folds has {:.0f} to {:.0f} % more spread", spread_of_folds),
+    Claim("docs/auc.md", "all strategies except pooled leave-one-out agree within {:.3f}.", agreement),
+    Claim(
+        "docs/auc.md",
+        "95 % intervals from rows contained the true value in {:.0f} to {:.0f} % of the cases, whatever the number of "
+        "rows; with signal, in {:.0f} % at 30 rows and in {:.0f} % at 300.",
+        coverage_of_rows,
+    ),
+    Claim(
+        "docs/auc.md",
+        "Jackknife intervals contained it in {:.0f} to {:.0f} %. They are conservative for small samples: at 30 rows "
+        "they contained the true value in {:.0f} % of the cases.",
+        coverage_of_jackknife,
+    ),
+    Claim(
+        "docs/auc.md",
+        "it found a difference in {:.0f} to {:.0f} % of the cases, where 5 % are nominal, but without the jackknife in "
+        "{:.0f} to {:.0f} %.",
+        levels_of_comparison,
+    ),
+    Claim(
+        "docs/auc.md",
+        "leave-pair-out of all {:,.0f} pairs takes {:.2f} s in closed form with a linear kernel and {:.1f} s with a "
+        "Gaussian one, {:,.0f} to {:,.0f} times less than refits; the jackknife takes {:.0f} to {:.0f} times as much "
+        "([table](../experiments/auc_estimation/results.md), `make experiment-auc_estimation`). A thousand "
+        "permutations of 300 samples take {:.2f} to {:.2f} s.",
+        cost_of_leave_pair_out,
+    ),
+    Claim("docs/guide.md", "20 alphas took {:.1f} to {:.1f} times as long as one fit", path_of_hinge),
+    Claim(
+        "docs/least-squares.md",
+        "saves {:.0f} to {:.0f} % of the steps where there would be more than 500",
+        steps_saved,
+    ),
+    Claim("docs/least-squares.md", "{} steps instead of {}", steps_on_text),
+    Claim("docs/command-line.md", "It is {:.0f} to {:.0f} times as fast as scikit-learn's reader", reading),
+    Claim(
+        "docs/ndcg.md",
+        "Last run with scikit-learn {}, ir-measures {}, XGBoost {} and LightGBM {}.",
+        versions_of_ndcg,
+    ),
+    Claim("docs/kernels.md", "trains on {:,.0f} rows with {:,.0f} basis rows in {:.1f} minutes", covtype),
+    Claim("docs/kernels.md", "the estimated error was {:.2f} to {:.1f} times the true one", kept_basis_rows),
+    Claim("docs/graphs.md", "The mean AUC of ten splits is {:.1f} on AIMed", auc_of_aimed),
+    Claim("docs/graphs.md", "within two standard errors of the paper's", errors_from_the_paper),
+    Claim("docs/graphs.md", "folds of pairs overestimate the F-score on AIMed by {:.0f} points", pitfall),
+)
