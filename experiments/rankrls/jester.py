@@ -357,11 +357,12 @@ def read_methods(found: Table) -> str:
 
 def read_pairs(found: Table) -> str:
     difference, errors = found.column("difference"), [number(row["difference"].partition("±")[2]) for row in found]
+    ratios = [abs(mean) / error for mean, error in zip(difference, errors, strict=True) if error > 0]  # as written
     pvalues = [number(row["p"]) for row in found if row["p"]]
     smallest = f"the smallest of {len(pvalues)} p-values is {min(pvalues):g}" if pvalues else "the errors are the same"
     return f"""
         That all pairs make no difference is {verdict(*(each > 0.05 for each in pvalues))}: {smallest}, and the
-        differences are at most {np.abs(difference).max():.4f}, or {np.nanmax(np.abs(difference) / errors):.1f} standard
+        differences are at most {np.abs(difference).max():.4f}, or {max(ratios, default=0):.1f} standard
         errors. Tied pairs are {span(found.column("tied pairs"), ".2f")}% of all pairs of training jokes: with so few,
         the two sets of pairs are nearly the same."""
 
