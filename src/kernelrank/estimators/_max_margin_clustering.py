@@ -81,10 +81,10 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
     Notes
     -----
     For given labels, the objective is ``y' W y / m``, where W is the matrix that takes targets to the residuals of RLS.
-    One decomposition gives W: O(m^3) time and memory for a few m x m matrices with a kernel, O(m n^2) time and O(m n)
-    memory with n features or basis rows, and m x m numbers for up to 4,096 rows. Given the residuals ``W y``, the
-    effect of every change of one label takes O(m) in all, and so do the residuals after a change, or O(m n) for many
-    rows of few features. Memory is checked before it is allocated.
+    One decomposition gives W: O(m^3) time and memory for four m x m matrices with a kernel, O(m n^2) time and O(m n)
+    memory with n < m features or basis rows. Given the residuals ``W y``, computing the effects of all changes of one
+    label takes O(m) time. Updating the residuals after a change takes O(m) as well, or O(m n) with few features. If
+    there is too little memory, an error says so before anything is computed.
 
     A search changes the label that lowers the objective most while there is one. Then it looks for two rows with
     different labels to exchange, which `min_share` may require. At the end, no such change lowers the objective. A row

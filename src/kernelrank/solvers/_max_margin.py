@@ -14,8 +14,8 @@ h_i       1 - W_ii, the leverage of row i                                   ``_l
 Turning the labels of two rows i and j with different labels changes m J by ``c_i + c_j - 8 W_ij``. I - W is positive
 semidefinite, so ``W_ij <= sqrt(h_i h_j)``, which excludes most pairs without a look at W_ij.
 
-A turned label changes g by a column of W. Columns are stored if W has few rows, or as many eigenvectors as rows: O(m)
-per column. Otherwise they are computed from the r eigenvectors: O(m r) per column, and no matrix of m x m numbers.
+A turned label changes g by a column of W. W is stored unless its r eigenvectors are few: O(m) per column. Otherwise
+columns are computed from the eigenvectors: O(m r) per column, and no matrix of m x m numbers.
 
 No single label can be turned for the better if ``y_i g_i / W_ii <= 1`` for all rows. Since ``g_i / W_ii`` is the
 residual of row i when it is held out, its held-out prediction then has the sign of its label.
@@ -29,11 +29,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._arrays import slices
 from kernelrank.solvers.least_squares import Residual
 
 Vector = NDArray[np.float64]
 
-_STORED_ELEMENTS = 1 << 24  # of W, if it has fewer eigenvectors than rows: 128 MiB
+_LARGEST = 4  # size of W, compared with that of its eigenvectors, up to which it is stored
+_BLOCK_ELEMENTS = 1 << 20  # of rows of W that are computed at once
 _SAME = 1e-10  # share of the largest diagonal element of W: smaller changes may be rounding errors
 
 
@@ -62,8 +64,7 @@ class LabelSearch:
         self._diagonal, self._factors = W.diagonal(alpha), W.factors(alpha)
         self._leverages = np.maximum(1.0 - self._diagonal, 0.0)
         self._tolerance = _SAME * float(np.max(self._diagonal))
-        stored = W.complete or W.n_rows**2 <= _STORED_ELEMENTS
-        self._matrix = W.block(np.arange(W.n_rows), alpha) if stored else None
+        self._matrix = self._all() if W.n_rows <= _LARGEST * W.rank else None
 
     def best(self, n_starts: int, generator: np.random.RandomState) -> Labels:
         """Return the best of several local optima; of equals, the first."""
@@ -106,12 +107,23 @@ class LabelSearch:
 
     def column(self, i: int) -> Vector:
         """Return a column of W, which must not be changed."""
-        if self._matrix is not None:
-            return np.asarray(self._matrix[i])
+        return self._rows(np.array([i]))[0] if self._matrix is None else self._matrix[i]
+
+    def _all(self) -> Vector:
+        """Return W, of which no second copy is made."""
+        m = self._W.n_rows
+        matrix = np.empty((m, m))
+        for part in slices(m, _BLOCK_ELEMENTS // m):
+            matrix[part] = self._rows(np.arange(m)[part])
+        return matrix
+
+    def _rows(self, rows: NDArray[np.intp]) -> Vector:
+        """Return rows of W, which are its columns as well."""
         vectors = self._W.spectrum.vectors
-        column = vectors @ (self._factors * vectors[i]) + self._W.constant
-        column[i] = self._diagonal[i]
-        return np.asarray(column)
+        found = (vectors[rows] * self._factors) @ vectors.T
+        found += self._W.constant
+        found[np.arange(len(rows)), rows] = self._diagonal[rows]
+        return np.asarray(found)
 
     def _next(self, y: Vector, residuals: Vector) -> tuple[int, ...]:
         """Return the row, or the two rows, to turn next; none at a local optimum."""
