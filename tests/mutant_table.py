@@ -384,6 +384,26 @@ MUTANTS = {
             ("values.var(ddof=1)", "values.var()"),
         ],
     ),
+    # Clustering
+    "src/kernelrank/solvers/_max_margin.py": (
+        "tests/solvers/test_max_margin.py tests/estimators/test_max_margin_clustering.py",
+        [
+            ("- 8.0 * self.column(i)[others]", "- 4.0 * self.column(i)[others]"),
+            ("np.where(ones, n_ones, len(y) - n_ones) > self._smallest", "n_ones > self._smallest"),
+            ("residuals -= 2.0 * y[i] * self.column(i)", "residuals -= y[i] * self.column(i)"),
+            ("changes[ones] + np.min(changes[others]) - most", "changes[ones] + np.min(changes[others])"),
+            ("found += self._W.constant", "found += 0.0"),
+            ("if found.objective < best.objective", "if found.objective > best.objective"),
+        ],
+    ),
+    "src/kernelrank/estimators/_max_margin_clustering.py": (
+        "tests/estimators/test_max_margin_clustering.py",
+        [
+            ("signs = -best.y[0] * best.y", "signs = best.y"),
+            ("ceil(self.min_share * m)", "int(self.min_share * m)"),
+            ("max(1, min(ceil", "max(0, min(ceil"),
+        ],
+    ),
     # How certain estimates are
     "src/kernelrank/model_selection/_intervals.py": (
         "tests/model_selection/test_intervals.py tests/model_selection/test_estimates.py",

@@ -86,7 +86,7 @@ class LabelSearch:
         return y
 
     def descend(self, y: Vector) -> Labels:
-        """Turn labels, one or two at a time, while the objective falls."""
+        """Lower the objective by turning labels, one or two at a time, until no turn helps."""
         y, n_steps, before = y.copy(), 0, -1
         while n_steps > before:  # residuals are computed anew, without the rounding errors of updates, until all is done
             residuals, before = self.residuals(y), n_steps
