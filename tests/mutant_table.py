@@ -388,11 +388,10 @@ MUTANTS = {
     "src/kernelrank/solvers/_max_margin.py": (
         "tests/solvers/test_max_margin.py tests/estimators/test_max_margin_clustering.py",
         [
-            ("- 8.0 * self.column(i)[others]", "- 4.0 * self.column(i)[others]"),
             ("np.where(ones, n_ones, len(y) - n_ones) > self._smallest", "n_ones > self._smallest"),
-            ("residuals -= 2.0 * y[i] * self.column(i)", "residuals -= y[i] * self.column(i)"),
             ("changes[ones] + np.min(changes[others]) - most", "changes[ones] + np.min(changes[others])"),
             ("found += self._W.constant", "found += 0.0"),
+            ("return int(i), int(others[j])", "return ()"),
             ("if found.objective < best.objective", "if found.objective > best.objective"),
         ],
     ),
@@ -401,7 +400,7 @@ MUTANTS = {
         [
             ("signs = -best.y[0] * best.y", "signs = best.y"),
             ("ceil(self.min_share * m)", "int(self.min_share * m)"),
-            ("max(1, min(ceil", "max(0, min(ceil"),
+            ("m // 2)", "m)"),
         ],
     ),
     # How certain estimates are

@@ -114,7 +114,7 @@ def test_more_starts_are_never_worse(rng):
 
 @pytest.mark.parametrize("smooth", [True, False])
 def test_starts_are_balanced_and_differ(rng, smooth):
-    search, W = problem(rng, "complete")
+    search, _ = problem(rng, "complete")
     generator = check_random_state(0)
     starts = {tuple(search.start(generator, smooth)) for _ in range(20)}
     assert len(starts) > 5

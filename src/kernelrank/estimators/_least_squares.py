@@ -9,7 +9,6 @@ from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 

@@ -89,7 +89,7 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
     A search changes the label that lowers the objective most while there is one. Then it looks for two rows with
     different labels to exchange, which `min_share` may require. At the end, no such change lowers the objective. A row
     whose label may be changed is then on the side of its leave-one-out prediction. Half of the starts are random
-    labels, the others are random functions of the kernel: these have lower objectives with a small alpha, where searches
+    labels, the others are those of random functions of the kernel. The latter matter with a small alpha, where searches
     from random labels stop early.
 
     Features should be scaled. The result does not depend on their offset with a linear or a Gaussian kernel.
@@ -165,7 +165,7 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
                 "The rows are all equal, or their kernels differ too little for this alpha: there are no clusters to"
                 " find. Scale the features, or use a smaller alpha."
             )
-        smallest = max(1, min(ceil(self.min_share * m), m // 2))
+        smallest = min(ceil(self.min_share * m), m // 2)
         best = LabelSearch(W, alpha, smallest).best(self.n_init, check_random_state(self.random_state))
         signs = -best.y[0] * best.y
         targets = signs[:, None]
@@ -191,7 +191,7 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
         """
         return super().predict(X)
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the cluster of each row, by the sign of :meth:`decision_function`.
 
         For training rows this is `labels_`, except for rows that `min_share` keeps on the other side of the boundary.

@@ -88,7 +88,7 @@ class LabelSearch:
     def descend(self, y: Vector) -> Labels:
         """Lower the objective by turning labels, one or two at a time, until no turn helps."""
         y, n_steps, before = y.copy(), 0, -1
-        while n_steps > before:  # residuals are computed anew, without the rounding errors of updates, until all is done
+        while n_steps > before:  # the last pass confirms the optimum without the rounding errors of updates
             residuals, before = self.residuals(y), n_steps
             while rows := self._next(y, residuals):
                 for i in rows:
@@ -107,7 +107,7 @@ class LabelSearch:
 
     def column(self, i: int) -> Vector:
         """Return a column of W, which must not be changed."""
-        return self._rows(np.array([i]))[0] if self._matrix is None else self._matrix[i]
+        return np.asarray(self._rows(np.array([i]))[0] if self._matrix is None else self._matrix[i])
 
     def _all(self) -> Vector:
         """Return W, of which no second copy is made."""
