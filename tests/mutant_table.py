@@ -384,6 +384,25 @@ MUTANTS = {
             ("values.var(ddof=1)", "values.var()"),
         ],
     ),
+    # Clustering
+    "src/kernelrank/solvers/_max_margin.py": (
+        "tests/solvers/test_max_margin.py tests/estimators/test_max_margin_clustering.py",
+        [
+            ("np.where(ones, n_ones, len(y) - n_ones) > self._smallest", "n_ones > self._smallest"),
+            ("changes[ones] + np.min(changes[others]) - most", "changes[ones] + np.min(changes[others])"),
+            ("found += self._W.constant", "found += 0.0"),
+            ("return int(i), int(others[j])", "return ()"),
+            ("if found.objective < best.objective", "if found.objective > best.objective"),
+        ],
+    ),
+    "src/kernelrank/estimators/_max_margin_clustering.py": (
+        "tests/estimators/test_max_margin_clustering.py",
+        [
+            ("signs = -best.y[0] * best.y", "signs = best.y"),
+            ("ceil(self.min_share * m)", "int(self.min_share * m)"),
+            ("m // 2)", "m)"),
+        ],
+    ),
     # How certain estimates are
     "src/kernelrank/model_selection/_intervals.py": (
         "tests/model_selection/test_intervals.py tests/model_selection/test_estimates.py",

@@ -6,13 +6,14 @@ import pytest
 import sklearn
 from sklearn.base import clone
 
-from kernelrank import GreedyRankRLS, NystromMap, OrdinalSVM, RankingClassifier, RankSVM, RankSVMCV
+from kernelrank import GreedyRankRLS, MaxMarginClustering, NystromMap, OrdinalSVM, RankingClassifier, RankSVM, RankSVMCV
 from kernelrank._refit import refit
 from kernelrank.model_selection import FScoreClassifier
 
 MODELS = [
     *(RankSVM(), RankSVM(kernel="gaussian"), RankSVMCV(2, cv=2), RankSVMCV(2, kernel=["linear", "gaussian"], cv=2)),
     *(OrdinalSVM(), RankingClassifier(), FScoreClassifier(cv=2), GreedyRankRLS(1), NystromMap(n_basis=3)),
+    MaxMarginClustering(),
 ]
 
 

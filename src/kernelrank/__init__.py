@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from kernelrank.estimators import RLSCV as RLSCV
     from kernelrank.estimators import GreedyRankRLS as GreedyRankRLS
     from kernelrank.estimators import GreedyRLS as GreedyRLS
+    from kernelrank.estimators import MaxMarginClustering as MaxMarginClustering
     from kernelrank.estimators import OrdinalSVM as OrdinalSVM
     from kernelrank.estimators import RankingClassifier as RankingClassifier
     from kernelrank.estimators import RankRLS as RankRLS
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kernelrank.features import NystromMap as NystromMap
 
 __all__ = [
-    *("RLS", "RLSCV", "GreedyRLS", "GreedyRankRLS", "NystromMap", "OrdinalSVM"),
+    *("RLS", "RLSCV", "GreedyRLS", "GreedyRankRLS", "MaxMarginClustering", "NystromMap", "OrdinalSVM"),
     *("RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV", "RankingClassifier"),
 ]
 _ROOMS = (

@@ -5,7 +5,17 @@ from array_checks import run_with_host_attributes
 from covering import PROFILE
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RLS, RLSCV, GreedyRankRLS, GreedyRLS, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import (
+    RLS,
+    RLSCV,
+    GreedyRankRLS,
+    GreedyRLS,
+    MaxMarginClustering,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+)
 from kernelrank.kernels import Gaussian
 from kernelrank.model_selection import FScoreClassifier
 
@@ -44,6 +54,7 @@ CONFIGURATIONS = [
     RankRLSCV(alphas=4, kernel=["linear", Gaussian(0.5)]),
     GreedyRLS(),
     GreedyRankRLS(1, cv=3, query_weighting="pair"),
+    MaxMarginClustering(),
     FScoreClassifier(RankSVM(), threshold="rate", cv=3),
 ]
 MORE_CONFIGURATIONS = [
@@ -60,6 +71,7 @@ MORE_CONFIGURATIONS = [
     RankRLSCV(alphas=4),
     GreedyRLS(1),
     GreedyRankRLS(),
+    MaxMarginClustering(kernel=Gaussian(0.5), n_basis=9),
     FScoreClassifier(),
 ]
 

@@ -14,6 +14,7 @@ from kernelrank import (
     RLS,
     RLSCV,
     GreedyRankRLS,
+    MaxMarginClustering,
     OrdinalSVM,
     RankingClassifier,
     RankRLS,
@@ -49,6 +50,7 @@ def models():
         "reduced_set": RankRLS(0.1, kernel="gaussian", n_basis=7, cost="unit").fit(X, y, qid=qid),
         "kernel_svm": RankSVM(0.1, kernel="gaussian", n_basis=9).fit(named, y, qid=qid),
         "greedy": GreedyRankRLS(2).fit(named, y, qid=qid),
+        "clusters": MaxMarginClustering(kernel="gaussian", n_basis=9).fit(named),
         "ordinal": OrdinalSVM(1e-2, kernel="gaussian", n_basis=9).fit(named, grades),
         "categories": RankingClassifier(RankRLS(), classes=np.array(["2", "10", "0"])).fit(
             named, np.array(["2", "10", "0"])[grades]

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from kernelrank import RLS, OrdinalSVM, RankingClassifier, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import RLS, MaxMarginClustering, OrdinalSVM, RankingClassifier, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.kernels import Gaussian, Kernel, Polynomial
 
 
@@ -32,6 +32,7 @@ def small_models():
         small_model(RankSVMCV, alphas=3, cv=2),
         RLS(kernel=Gaussian(0.5) + 2 * Polynomial()).fit(sp.csr_matrix(X * (X > 0)), outputs),
         RankRLSCV(alphas=2, kernel="gaussian").fit(X, y),
+        MaxMarginClustering(kernel=Gaussian(0.5)).fit(X),
         OrdinalSVM(kernel=Gaussian(0.5), n_basis=3).fit(X, y > 0),
         RankingClassifier(RankSVM(0.1), classes=["1", "20"]).fit(X, np.where(y > 0, "20", "1")),
     ]

@@ -9,7 +9,17 @@ from keep_files import DATA, models, read_scores
 from model_files import rounding
 
 import kernelrank
-from kernelrank import RLS, RLSCV, OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank import (
+    RLS,
+    RLSCV,
+    MaxMarginClustering,
+    OrdinalSVM,
+    RankingClassifier,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+)
 from kernelrank.persistence import load_model
 
 FILES = sorted(DATA.glob("*/*.kernelrank"))
@@ -96,3 +106,10 @@ def test_what_version_0_1_0_wrote_of_classifiers():
     assert list(categories.feature_names_in_) == ["age", "größe", "price in €", "x 4"]
     assert categories.classes_.dtype == "<U2"
     assert categories.classes_.tolist() == categories.classes.tolist() == ["2", "10", "0"]
+
+
+def test_what_version_0_1_0_wrote_of_clusters():
+    model = load_model(DATA / "0.1.0" / "clusters.kernelrank")
+    assert (type(model), model.kernel, model.basis_.shape) == (MaxMarginClustering, "gaussian", (9, 4))
+    assert (model.labels_.shape, model.labels_[0], set(model.labels_)) == ((80,), 0, {0, 1})
+    assert 0 < model.objective_ < 1

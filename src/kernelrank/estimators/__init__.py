@@ -1,6 +1,7 @@
 """Estimators: ``fit`` validates, composes a loss with a solver, and stores the solution."""
 
 from kernelrank.estimators._greedy import GreedyRankRLS, GreedyRLS
+from kernelrank.estimators._max_margin_clustering import MaxMarginClustering
 from kernelrank.estimators._ordinal_svm import OrdinalSVM
 from kernelrank.estimators._rank_rls import RankRLS
 from kernelrank.estimators._rank_svm import RankSVM
@@ -14,6 +15,7 @@ __all__ = [
     "RLSCV",
     "GreedyRLS",
     "GreedyRankRLS",
+    "MaxMarginClustering",
     "OrdinalSVM",
     "RankRLS",
     "RankRLSCV",

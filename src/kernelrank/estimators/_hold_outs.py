@@ -1,4 +1,4 @@
-"""Held-out predictions of least-squares estimators: of folds and of pairs."""
+"""Shortcuts of least-squares estimators: solutions for other alphas, held-out predictions of folds and of pairs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,38 @@ from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._arrays import Array
-from kernelrank._validation import as_array, as_rows
+from kernelrank._rules import POSITIVE_NUMBERS
+from kernelrank._validation import as_array, as_rows, check_vector
 from kernelrank.estimators._least_squares import LeastSquaresEstimator
 from kernelrank.solvers.least_squares import Predicted
 
 
 class HoldsOut(LeastSquaresEstimator):
-    """Predictions of rows by models of all others, from one fit."""
+    """Solutions for other alphas, and predictions of rows by models of all others, from one fit."""
 
     @property
     def shortcuts(self) -> frozenset[str]:
         """Held-out predictions in closed form: of "pairs" of rows, of any "folds"; of several "outputs" at once."""
         return self._fitted_model().hold_out.shortcuts
+
+    def path(self, alphas: ArrayLike) -> Array:
+        """Return the solutions for other alphas, from one decomposition of the training data.
+
+        Parameters
+        ----------
+        alphas : array-like of shape (n_alphas,)
+            Positive.
+
+        Returns
+        -------
+        ndarray of shape (n_alphas, n_features) or (n_alphas, n_samples), and n_outputs if there are several
+            ``coef_`` for a linear kernel, ``dual_coef_`` for another.
+        """
+        POSITIVE_NUMBERS("alphas", alphas)
+        alphas, model = check_vector(alphas, "alphas"), self._fitted_model()
+        solutions = model.decomposed.path(alphas)
+        found = array_namespace(solutions[0]).stack([model.coefficients(solution) for solution in solutions])
+        return found[:, :, 0] if self._single else found
 
     def hold_out(self, folds: Any, *, alpha: float | None = None) -> list[Array]:
         """Predict rows as the model of the other rows would, without fitting it.

@@ -9,14 +9,13 @@ from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, copied, like, to_host
 from kernelrank._dense import multiply
 from kernelrank._refit import refit
-from kernelrank._rules import POSITIVE, POSITIVE_NUMBERS
+from kernelrank._rules import POSITIVE
 from kernelrank._validation import (
     as_array,
     as_id_array,
@@ -159,7 +158,6 @@ class LeastSquaresEstimator(Predictor):
                 **data.noted,
                 **model.basis,
                 **weights,
-                **attributes,
                 intercept_=float(level[0]) if single else like(level, solution),
                 kernel_=model.kernel,
                 n_iter_=n_iter,
@@ -167,6 +165,7 @@ class LeastSquaresEstimator(Predictor):
                 _fitted_with_queries=data.queries is not None,
                 _training=model,
             )
+            fitted.__dict__.update(attributes)
         return self
 
     def _evaluate(self, X: Any) -> Array:
@@ -176,25 +175,6 @@ class LeastSquaresEstimator(Predictor):
         if linear:
             return multiply(X, weights if self._single else weights.T) + self.intercept_
         return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), weights) + self.intercept_
-
-    def path(self, alphas: ArrayLike) -> Array:
-        """Return the solutions for other alphas, from one decomposition of the training data.
-
-        Parameters
-        ----------
-        alphas : array-like of shape (n_alphas,)
-            Positive.
-
-        Returns
-        -------
-        ndarray of shape (n_alphas, n_features) or (n_alphas, n_samples), and n_outputs if there are several
-            ``coef_`` for a linear kernel, ``dual_coef_`` for another.
-        """
-        POSITIVE_NUMBERS("alphas", alphas)
-        alphas, model = check_vector(alphas, "alphas"), self._fitted_model()
-        solutions = model.decomposed.path(alphas)
-        found = array_namespace(solutions[0]).stack([model.coefficients(solution) for solution in solutions])
-        return found[:, :, 0] if self._single else found
 
     def _fitted_model(self) -> LeastSquaresModel:
         check_is_fitted(self)

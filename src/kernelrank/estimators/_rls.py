@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank.estimators._hold_outs import HoldsOut
+from kernelrank.estimators._least_squares import LeastSquaresEstimator
 from kernelrank.estimators._least_squares_model import TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.losses import mean_squares
@@ -18,8 +19,8 @@ from kernelrank.solvers.least_squares import NO_CLOSED_FORM, HoldOut, LeastSquar
 Array = NDArray[np.float64]
 
 
-class MeanLeastSquares(RegressorMixin, HoldsOut):  # type: ignore[misc]
-    """The loss of :class:`RLS`, which ``RLSCV`` minimises as well."""
+class MeanLoss(LeastSquaresEstimator):
+    """The mean squared error of rows, as a loss of least-squares estimators."""
 
     def _loss_function(self) -> Any:
         return mean_squares
@@ -31,6 +32,10 @@ class MeanLeastSquares(RegressorMixin, HoldsOut):  # type: ignore[misc]
         if data.weights is not None:
             return HoldOut(f"{NO_CLOSED_FORM} with sample_weight: refit, or use sklearn.model_selection.")
         return RankingHoldOut(problem.held_out_pairs)
+
+
+class MeanLeastSquares(RegressorMixin, MeanLoss, HoldsOut):  # type: ignore[misc]
+    """Regression with the loss of :class:`RLS`, which ``RLSCV`` minimises as well."""
 
 
 class RLS(MeanLeastSquares, OnlineLeastSquares):

@@ -16,6 +16,7 @@ from kernelrank.estimators import (
     RLSCV,
     GreedyRankRLS,
     GreedyRLS,
+    MaxMarginClustering,
     OrdinalSVM,
     RankingClassifier,
     RankRLS,
@@ -40,6 +41,7 @@ ESTIMATORS: dict[type, tuple[str, ...]] = {
     RankRLSCV: _LEAST_SQUARES,
     GreedyRLS: _GREEDY,
     GreedyRankRLS: _GREEDY,
+    MaxMarginClustering: ("labels_", *_LEAST_SQUARES),
     OrdinalSVM: ("classes_", "thresholds_", "n_features_in_"),
     RankingClassifier: ("classes_", "thresholds_", "ranker_"),
 }
@@ -69,6 +71,7 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "basis_": (np.floating, ("n_basis", "n_features_in_")),
     "basis_indices_": (np.integer, ("n_drawn",)),
     "selected_": (np.integer, ("n_selected",)),
+    "labels_": (np.integer, ("n_samples",)),
     "errors_": (np.float64, ("n_selected",)),
     "support_": (np.bool_, ("n_features_in_",)),
     "feature_names_in_": (np.object_, ("n_features_in_",)),

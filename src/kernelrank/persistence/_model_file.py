@@ -46,8 +46,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS, GreedyRankRLS, OrdinalSVM or RankingClassifier
-        A fitted model; arrays of other libraries are converted to NumPy. Only attributes whose names end in an
+    model : estimator
+        A fitted RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS, GreedyRankRLS, MaxMarginClustering, OrdinalSVM or
+        RankingClassifier; arrays of other libraries are converted to NumPy. Only attributes whose names end in an
         underscore are saved. Metadata requests (``set_fit_request``) are not saved.
     path : str or path-like
         Path of the file. No suffix is added; ``.kernelrank`` is recommended.
@@ -121,10 +122,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS, GreedyRankRLS, OrdinalSVM or RankingClassifier
-        Fitted, with the parameters and attributes of the saved model: its predictions are equal to the last bit, and it
-        can be cloned, refitted or, with ``warm_start``, trained further. Methods that need the training data, such as
-        paths and held-out predictions of least squares, require another fit.
+    estimator
+        Of the class that was saved, fitted, with its parameters and attributes: its predictions are equal to the last
+        bit, and it can be cloned, refitted or, with ``warm_start``, trained further. Methods that need the training
+        data, such as paths and held-out predictions of least squares, require another fit.
 
     Raises
     ------

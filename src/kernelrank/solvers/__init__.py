@@ -4,6 +4,7 @@ from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._conjugate_gradient import ConjugateGradients
 from kernelrank.solvers._greedy import GreedySelection, panel_width
 from kernelrank.solvers._kernel_products import make_kernel_products
+from kernelrank.solvers._max_margin import LabelSearch
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
 from kernelrank.solvers._path import largest_alpha
@@ -15,6 +16,7 @@ __all__ = [
     "Bundle",
     "ConjugateGradients",
     "GreedySelection",
+    "LabelSearch",
     "LinearOracle",
     "Newton",
     "Oracle",

@@ -10,6 +10,7 @@ regression (``_spectrum.py``); the kernel matrix K gives ``M = root * P K P' * r
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
@@ -95,6 +96,13 @@ class LeastSquares:
         if alpha <= MANY * noise:  # rounding errors would be taken for eigenvalues
             return self._solve_again(alpha)
         return self._weights(solve_kernel(M, self.u, alpha))
+
+    def with_targets(self, loss: PairwiseSquares, y: NDArray[np.float64]) -> LeastSquares:
+        """Return the problem with other targets; the loss has the same contrasts. Matrices are shared."""
+        other = copy(self)
+        other.loss, other.y = loss, self._like(y)
+        other.u = self._column * self._like(loss.targets)
+        return other
 
     @cached_property
     def _matrix(self) -> Array | None:
