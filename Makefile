@@ -62,9 +62,11 @@ bench-peers: $(PEERS)/built
 bench-rlscore: $(VENV)/built $(RLSCORE)/built
 	$(BIN)/python -m benchmarks.peers.rlscore $(ARGS)
 
-## The page docs/benchmarks.md, and the numbers that README and docs cite, from the committed reports; measures nothing.
+## The pages docs/benchmarks.md and docs/reproduction.md, and the numbers that README and docs cite, from the committed
+## reports; measures nothing.
 page: $(VENV)/built
 	$(BIN)/python -m benchmarks.page
+	$(BIN)/python -m experiments.reproduction
 
 ## One of the papers' studies, by the name of its folder: make experiment-letor. Most need KERNELRANK_DATA;
 ## with ARGS=--quick they take small generated data and some seconds, and write nothing.

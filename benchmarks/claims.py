@@ -185,10 +185,18 @@ def auc_of_aimed() -> list[float]:
 
 
 def errors_from_the_paper() -> list[float]:
-    most = max(abs(report("ppi/single_corpus").column("Against the paper", "in errors")))
+    most = max(abs(report("ppi/single_corpus").column("Against the paper", "AUC in errors")))
     if most > 2:
         raise ValueError(f"docs/graphs.md says two standard errors, but there are {most}")
     return []
+
+
+def gain_of_product() -> list[float]:
+    row = report("ppi/single_corpus").table("Differences to max").row("product, AUC")
+    gains = {name: number(cell) for name, cell in row.items() if "±" in cell}
+    if min(gains.values()) <= 0:
+        raise ValueError(f"docs/graphs.md says that the product gains on all corpora, but its gains are {gains}")
+    return [len(report("ppi/variants").table("Variants")), gains["BioInfer"]]
 
 
 def pitfall() -> list[float]:
@@ -250,5 +258,14 @@ CLAIMS = (
     Claim("docs/kernels.md", "the estimated error was {:.2f} to {:.1f} times the true one", kept_basis_rows),
     Claim("docs/graphs.md", "The mean AUC of ten splits is {:.1f} on AIMed", auc_of_aimed),
     Claim("docs/graphs.md", "within two standard errors of the paper's", errors_from_the_paper),
+    Claim(
+        "docs/graphs.md",
+        "has a larger AUC than the kernel of the whole graph on all five corpora "
+        "([table](../experiments/ppi/results/single_corpus.md)). This product was found by looking: {:.0f} variants "
+        "were compared on four corpora (HPRD50, IEPA, LLL and half of AIMed), so that its gain on these is somewhat "
+        "too large. No variant was tried on BioInfer, where it gains {:.1f} points. The [report on "
+        "variants](../experiments/ppi/results/variants.md) makes such a comparison again",
+        gain_of_product,
+    ),
     Claim("docs/graphs.md", "folds of pairs overestimate the F-score on AIMed by {:.0f} points", pitfall),
 )
