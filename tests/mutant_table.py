@@ -391,6 +391,7 @@ MUTANTS = {
             ("np.where(ones, n_ones, len(y) - n_ones) > self._smallest", "n_ones > self._smallest"),
             ("changes[ones] + np.min(changes[others]) - most", "changes[ones] + np.min(changes[others])"),
             ("found += self._W.constant", "found += 0.0"),
+            ("np.argsort(-spectrum.values", "np.argsort(spectrum.values"),
             ("return int(i), int(others[j])", "return ()"),
             ("if found.objective < best.objective", "if found.objective > best.objective"),
         ],
@@ -400,7 +401,6 @@ MUTANTS = {
         [
             ("signs = -best.y[0] * best.y", "signs = best.y"),
             ("ceil(self.min_share * m)", "int(self.min_share * m)"),
-            ("m // 2)", "m)"),
         ],
     ),
     # How certain estimates are

@@ -112,13 +112,23 @@ def test_more_starts_are_never_worse(rng):
     assert objectives == sorted(objectives, reverse=True)
 
 
-@pytest.mark.parametrize("smooth", [True, False])
-def test_starts_are_balanced_and_differ(rng, smooth):
+def test_starts_differ_and_have_equally_many_rows(rng):
     search, _ = problem(rng, "complete")
     generator = check_random_state(0)
-    starts = {tuple(search.start(generator, smooth)) for _ in range(20)}
-    assert len(starts) > 5
+    starts = [search.start(number, generator) for number in range(40)]
+    assert len(set(map(tuple, starts))) > 20
     assert {sum(y) for y in starts} == {1.0}  # nine rows
+    others = [search.start(number, check_random_state(1)) for number in (0, 3)]
+    assert [(starts[0] == others[0]).all(), (starts[3] == others[1]).all()] == [True, False]
+
+
+def test_the_first_start_is_the_leading_direction(rng):
+    X = rng.normal(size=(20, 3)) * [1.0, 9.0, 1.0]
+    model = RLS(solver="direct").fit(X, X[:, 0])
+    search = LabelSearch(model._fitted_model().decomposed.held_out_pairs().W, 1e-3, 1)
+    _, _, directions = np.linalg.svd(X - X.mean(axis=0))
+    scores = X @ directions[0]
+    assert abs(search.start(0, check_random_state(0)) @ np.sign(scores - np.median(scores))) == 20
 
 
 def test_labels_that_may_be_turned_agree_with_leave_one_out_predictions(rng):

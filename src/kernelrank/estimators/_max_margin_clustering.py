@@ -88,9 +88,9 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
 
     A search changes the label that lowers the objective most while there is one. Then it looks for two rows with
     different labels to exchange, which `min_share` may require. At the end, no such change lowers the objective. A row
-    whose label may be changed is then on the side of its leave-one-out prediction. Half of the starts are random
-    labels, the others are those of random functions of the kernel. The latter matter with a small alpha, where searches
-    from random labels stop early.
+    whose label may be changed is then on the side of its leave-one-out prediction. The first three starts
+    divide the rows at the median of the leading principal components of the kernel. Then follow random labels and
+    random functions of the kernel, in turn. Searches from random labels alone stop early if alpha is small.
 
     Features should be scaled. The result does not depend on their offset with a linear or a Gaussian kernel.
 

@@ -35,6 +35,7 @@ from kernelrank.solvers.least_squares import Residual
 Vector = NDArray[np.float64]
 
 _LARGEST = 4  # size of W, compared with that of its eigenvectors, up to which it is stored
+_LEADING = 3  # starts from eigenvectors
 _BLOCK_ELEMENTS = 1 << 20  # of rows of W that are computed at once
 _SAME = 1e-10  # share of the largest diagonal element of W: smaller changes may be rounding errors
 
@@ -68,19 +69,22 @@ class LabelSearch:
 
     def best(self, n_starts: int, generator: np.random.RandomState) -> Labels:
         """Return the best of several local optima; of equals, the first."""
-        best = self.descend(self.start(generator, smooth=True))
+        best = self.descend(self.start(0, generator))
         for number in range(1, n_starts):
-            found = self.descend(self.start(generator, smooth=number % 2 == 0))
+            found = self.descend(self.start(number, generator))
             if found.objective < best.objective - self._tolerance / self._W.n_rows:
                 best = found
         return best
 
-    def start(self, generator: np.random.RandomState, smooth: bool) -> Vector:
-        """Draw labels with equally many rows per cluster; those of a random function of the kernel if `smooth`."""
+    def start(self, number: int, generator: np.random.RandomState) -> Vector:
+        """Return labels in equal numbers: of leading eigenvectors first, then of random functions and random ones."""
         m, spectrum = self._W.n_rows, self._W.spectrum
-        values = generator.normal(size=m)
-        if smooth:
-            values = spectrum.vectors @ (spectrum.values * (spectrum.vectors.T @ values))
+        if number < min(_LEADING, self._W.rank):
+            values = spectrum.vectors[:, np.argsort(-spectrum.values, kind="stable")[number]]
+        else:
+            values = generator.normal(size=m)
+            if number % 2 == 0:
+                values = spectrum.vectors @ (spectrum.values * (spectrum.vectors.T @ values))
         y = np.full(m, -1.0)
         y[np.argsort(values, kind="stable")[m // 2 :]] = 1.0
         return y
