@@ -1,5 +1,6 @@
 import importlib
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -86,6 +87,19 @@ def run(root):
         return done.stdout
 
     return run
+
+
+@pytest.fixture
+def check_provenance():
+    """Check that the header of a report names versions, machine, commit and date."""
+
+    def check(about):
+        header = " ".join(about.split())
+        assert re.search(r"- Python .*NumPy .*SciPy .*kernelrank ", header)
+        assert re.search(r"- \S.* \d+ hardware threads", header)
+        assert re.search(r"- Commit [0-9a-f]{10}, \d{4}-\d\d-\d\d", header)
+
+    return check
 
 
 @pytest.fixture

@@ -67,13 +67,14 @@ def test_readings_say_what_the_tables_say(load, study):
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_reports_have_one_shape(load, study):
+def test_reports_have_one_shape(load, check_provenance, study):
     shape = load("experiments.study")
     for name in parts(load, study):
         title, about, *_ = shape.results_file(study, parts(load, study), name).read_text().split("\n\n")
         assert title.startswith("# ")
         part = f" {name}" if len(parts(load, study)) > 1 else ""
         assert about.startswith(f"- Written by `python -m experiments.{study}.run{part}`")
+        check_provenance(about)
 
 
 def test_a_reading_follows_its_tables(load):
