@@ -16,7 +16,7 @@ from benchmarks import claims
 from benchmarks.citations import ROOT, report
 from benchmarks.linearithmic import linearithmic
 from benchmarks.reports import RESULTS
-from experiments.study import wrap
+from experiments.study import filled
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 
@@ -156,13 +156,6 @@ def included(name: str) -> str:
     text = re.sub(r"^#", "##", found.text.strip(), flags=re.MULTILINE)
     folder = Path("..") / found.path.parent.relative_to(ROOT)
     return re.sub(r"\]\((\w+\.svg)\)", rf"]({folder.as_posix()}/\1)", text)
-
-
-def filled(text: str) -> str:
-    """Wrap the paragraphs of prose; leave tables, code and figures as they are."""
-    paragraphs = text.strip().split("\n\n")
-    kept = ("#", "|", "!", "    ", "```", "<!--")
-    return "\n\n".join(each if each.startswith(kept) else wrap(each) for each in paragraphs)
 
 
 def compute() -> str:

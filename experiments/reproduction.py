@@ -14,7 +14,7 @@ from itertools import groupby
 from benchmarks.citations import ROOT, report
 from benchmarks.harness import table
 from experiments.reproduced import IN_PART, ITEMS, MISSING, REPRODUCED, Found, Item
-from experiments.study import span, wrap
+from experiments.study import filled, span
 
 PAGE = ROOT / "docs" / "reproduction.md"
 HEADING = ("what", "published", "here", "agreement", "how ours differs", "status")
@@ -56,16 +56,11 @@ def compute() -> str:
     counts = Counter(found.status for _, found in rows)
     states = {"REPRODUCED": REPRODUCED, "IN_PART": IN_PART, "MISSING": MISSING}
     numbers = {"reproduced": counts[REPRODUCED], "part": counts[IN_PART], "missing": counts[MISSING]}
-    parts = [_filled(START.format(total=len(rows), **numbers, **states))]
+    parts = [filled(START.format(total=len(rows), **numbers, **states))]
     for paper, mine in groupby(rows, key=lambda row: row[0].paper):
         parts += [f"## {paper}", table(HEADING, [_cells(item, found) for item, found in mine], n_texts=len(HEADING))]
     parts += ["## Statements without a table", table(("statement", "here", "report"), _statements(), n_texts=3)]
-    return "\n\n".join([*parts, _filled(LEFT_OUT)]) + "\n"
-
-
-def _filled(text: str) -> str:
-    """Fill the paragraphs, but leave titles and comments as they are."""
-    return "\n\n".join(each if each.startswith(("#", "<!--")) else wrap(each) for each in text.strip().split("\n\n"))
+    return "\n\n".join([*parts, filled(LEFT_OUT)]) + "\n"
 
 
 def _cells(item: Item, found: Found) -> list[str]:

@@ -176,6 +176,12 @@ def wrap(text: str) -> str:
     return joined
 
 
+def filled(text: str) -> str:
+    """Wrap the paragraphs of a page; leave titles, tables, code, comments and figures as they are."""
+    kept = ("#", "|", "!", "    ", "```", "<!--")
+    return "\n\n".join(each if each.startswith(kept) else wrap(each) for each in text.strip().split("\n\n"))
+
+
 def as_list(lines: Iterable[str]) -> str:
     """Return lines as a Markdown list."""
     return "\n".join(f"- {line}" for line in lines)
