@@ -157,8 +157,14 @@ def with_readings(text: str, part: Part) -> str:
 
 
 def tidy(paragraph: str) -> str:
-    """Wrap a paragraph of prose; leave titles, tables and figures as they are."""
-    return paragraph.strip() if paragraph.startswith(("#", "|", "![")) else wrap(paragraph.strip())
+    """Wrap a paragraph of prose; leave titles, tables, code, comments and figures as they are."""
+    kept = ("#", "|", "![", "    ", "```", "<!--")
+    return paragraph.rstrip() if paragraph.startswith(kept) else wrap(paragraph.strip())
+
+
+def filled(text: str) -> str:
+    """Wrap the paragraphs of a page."""
+    return "\n\n".join(map(tidy, text.strip("\n").split("\n\n")))
 
 
 def wrap(text: str) -> str:
@@ -174,12 +180,6 @@ def wrap(text: str) -> str:
     for before, each in pairwise(filled):
         joined += ("\n" if before.startswith("- ") and each.startswith("- ") else "\n\n") + each
     return joined
-
-
-def filled(text: str) -> str:
-    """Wrap the paragraphs of a page; leave titles, tables, code, comments and figures as they are."""
-    kept = ("#", "|", "!", "    ", "```", "<!--")
-    return "\n\n".join(each if each.startswith(kept) else wrap(each) for each in text.strip().split("\n\n"))
 
 
 def as_list(lines: Iterable[str]) -> str:

@@ -400,7 +400,7 @@ MUTANTS = {
         "tests/estimators/test_max_margin_clustering.py",
         [
             ("signs = -best.y[0] * best.y", "signs = best.y"),
-            ("ceil(self.min_share * m)", "int(self.min_share * m)"),
+            ("ceil(self.min_share * m * (1 - _ROUNDING))", "int(self.min_share * m * (1 - _ROUNDING))"),
         ],
     ),
     # How certain estimates are

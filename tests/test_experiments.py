@@ -121,22 +121,6 @@ def test_letor_measures_by_hand(load):
     assert measures([0.0, 0.0], [1.0, 2.0], n=2) == ([0.0, 0.0], 0.0)
 
 
-def test_the_page_on_auc_says_what_the_study_found(root, load):
-    harness, auc = load("benchmarks.harness"), load("experiments.auc_estimation._results")
-    page = " ".join((root / "docs" / "auc.md").read_text().split())
-    tables = harness.read_tables((root / "experiments" / "auc_estimation" / "results.md").read_text())
-    [coverage], number, span = tables[auc.COVERAGE_TITLE], harness.number, load("experiments.study").span
-    rows = {row["rows, signal"]: {name: number(cell) for name, cell in row.items()} for row in coverage}
-    without = [row["leave-pair-out"] for name, row in rows.items() if name.endswith(", 0")]
-    assert f"in {span(without, '.0f')} % of the cases, whatever the number of rows" in page
-    assert f"in {rows['30, 4']['leave-pair-out']:.0f} % at 30 rows" in page
-    assert f"in {rows['300, 4']['leave-pair-out']:.0f} % at 300" in page
-    jackknife = {name: row["leave-pair-out, jackknife"] for name, row in rows.items() if not name.startswith("1000")}
-    assert f"Jackknife intervals contained it in {span(jackknife.values(), '.0f')} %" in page
-    few = [jackknife["30, 0"], jackknife["30, 4"]]
-    assert f"at 30 rows they contained the true value in {span(few, '.0f')} % of the cases" in page
-
-
 def test_agreement_is_measured_in_standard_errors(load):
     study, harness = load("experiments.swapped_pairs.run"), load("benchmarks.harness")
     same = {f"{method}{which}": "20.00 ± 3.00" for method in study.METHODS for which in (", paper", "")}

@@ -39,16 +39,48 @@ def test_rows_say_what_was_compared(load):
             assert found.source
 
 
-def test_a_row_follows_its_report(load, monkeypatch, tmp_path):
+@pytest.fixture
+def changed(load, monkeypatch, tmp_path):
+    """Replace a number in the rows of a report that begin so, and have the rows of the page read that report."""
     reproduced, citations = load("experiments.reproduced"), load("benchmarks.citations")
-    before = reproduced.d06_table_1()
-    changed = tmp_path / "results.md"
-    text = citations.report("swapped_pairs").path.read_text()
-    worse = re.sub(r"\((-16\.3|-9\.4)\)", "(+9.9)", text)
-    assert worse != text
-    changed.write_text(worse)
-    monkeypatch.setattr(reproduced, "report", lambda name: citations.Report(changed))
-    after = reproduced.d06_table_1()
+
+    def change(name, begin, old, new):
+        lines = citations.report(name).path.read_text().splitlines()
+        found = [k for k, line in enumerate(lines) if line.startswith(begin)]
+        other = [re.sub(old, new, line) if k in found else line for k, line in enumerate(lines)]
+        assert other != lines
+        (tmp_path / "report.md").write_text("\n".join(other))
+        monkeypatch.setattr(reproduced, "report", lambda _: citations.Report(tmp_path / "report.md"))
+        return reproduced
+
+    return change
+
+
+def test_agreement_follows_the_report(changed, load):
+    before = load("experiments.reproduced").d06_table_1()
+    after = changed("swapped_pairs", "| Diabetes ", r"\([-+][\d.]+\)", "(+9.9)").d06_table_1()
     higher = [int(re.search(r"(\d+) higher", each.agreement)[1]) for each in (before, after)]
-    assert higher[1] > higher[0]
+    assert higher[1] == higher[0] + 3
+    assert "Diabetes" in after.differs
     assert after.ours == before.ours
+
+
+def test_ranks_follow_the_report(changed, load):
+    before = load("experiments.reproduced").v_table_2()
+    after = changed("ppi/cross_corpus", "| LLL ", r"\b4 \(4\)", "1 (4)").v_table_2()
+    same = [int(re.search(r"(\d+) of 20 ranks", each.agreement)[1]) for each in (before, after)]
+    assert same[1] < same[0]
+
+
+def test_a_status_follows_the_report(changed, load):
+    reproduced = load("experiments.reproduced")
+    assert reproduced.v_figure_3().status == reproduced.IN_PART
+    after = changed("ppi/learning_curves", "| BioInfer ", r"\b[5-9]\d\.\d", "50.0").v_figure_3()
+    assert "HPRD50 and IEPA and LLL" in after.agreement
+    assert after.status == reproduced.REPRODUCED
+
+
+def test_a_statement_that_does_not_hold_is_an_error(changed):
+    reproduced = changed("rankrls/jester", "| RankRLS, relative (22)", r"0\.\d{4} ±", "0.1000 ±")
+    with pytest.raises(ValueError, match=r"do not support this: .*the relative cost is worst in both"):
+        reproduced.p09_table_6()

@@ -36,14 +36,15 @@ ABOUT = """
 The same tasks on the same rows, one after the other, each once and with one thread. The kernel is Gaussian. *one fit*:
 `GlobalRankRLS` decomposes the kernel matrix, `RankRLS` takes a Cholesky factor of it. *all pairs left out*: predictions
 for every pair of rows, after the fit and the decomposition; the script fails if those of the two packages differ.
-*20 alphas*: `LeavePairOutRankRLS` and `LeaveQueryOutRankRLS`, beside `RankRLSCV`, everything included.
+*20 alphas*: `LeavePairOutRankRLS` and `LeaveQueryOutRankRLS`, beside `RankRLSCV`, everything included; the alphas of
+leave-query-out have other scales, on which the time does not depend.
 """
 HEADING = ("what", "rows", "kernelrank s", "RLScore s", "times as long")
 AGREEMENT = 1e-6  # of the spread of the predictions
 
 
 class Task(NamedTuple):
-    """What both packages do, and on how many rows."""
+    """Task of both packages, and its number of rows."""
 
     what: str
     n_rows: int

@@ -36,7 +36,7 @@ def topics_table(topics: list[str], found: Found, positives: Array, names: list[
     for name in names:
         if name in COMPARED:
             theirs = published(topics, name)[:, 0]
-            columns[f"{name}, P09"] = [f"{value:.3f}" for value in [*theirs, theirs.mean()]]
+            columns[f"{name.partition(' of')[0]}, P09"] = [f"{value:.3f}" for value in [*theirs, theirs.mean()]]
         means, spreads = by_topic(found[name][:, CHOSEN])
         of_draws = np.nanmean(found[name][:, CHOSEN] - means, axis=1)
         pairs = zip([*means, means.mean()], [*spreads, np.std(of_draws, ddof=1)], strict=True)

@@ -281,8 +281,8 @@ def read_agreement(tables: Tables) -> str:
 
         {listed(higher[::-1])}
 
-        The largest differences are those of {" and ".join(first)}. The programs of the methods leave nothing
-        open, but the preparation of the data does: the paper says nothing about it."""
+        The largest differences are those of {" and ".join(first)}. The paper does not say how the data were
+        prepared, how closely its programs were solved, or which comparisons were drawn for Herbrich_5."""
 
 
 def read_wins(tables: Tables) -> str:

@@ -55,6 +55,13 @@ def test_the_balance_is_respected(rng, m, min_share):
     assert 0 <= model.objective_ <= 1
 
 
+@pytest.mark.parametrize(("m", "min_share", "smallest"), [(100, 0.07, 7), (50, 0.14, 7), (25, 0.28, 7), (10, 0.3, 3)])
+def test_a_share_is_not_rounded_up_by_its_last_bit(m, min_share, smallest):
+    X = np.r_[np.zeros(m - smallest), np.full(smallest, 9.0)][:, None]
+    model = MaxMarginClustering(min_share=min_share).fit(X + np.linspace(0, 0.1, m)[:, None])
+    assert np.bincount(model.labels_).min() == smallest
+
+
 def test_a_lower_share_allows_a_lower_objective():
     X = make_blobs(80, random_state=0)[0]
     found = [MaxMarginClustering(min_share=share, n_init=30).fit(X).objective_ for share in (0.5, 0.4, 0.2, 0.05)]

@@ -16,6 +16,7 @@ from kernelrank.estimators._rls import MeanLoss
 from kernelrank.solvers import LabelSearch
 
 _FLAT = 1e-10  # largest shrinkage that has no effect on labels
+_ROUNDING = 1e-12  # relative, of a share of the rows
 
 
 class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
@@ -88,9 +89,10 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
 
     A search changes the label that lowers the objective most while there is one. Then it looks for two rows with
     different labels to exchange, which `min_share` may require. At the end, no such change lowers the objective. A row
-    whose label may be changed is then on the side of its leave-one-out prediction. The first three starts
-    divide the rows at the median of the leading principal components of the kernel. Then follow random labels and
-    random functions of the kernel, in turn. Searches from random labels alone stop early if alpha is small.
+    whose label may be changed is then on the side of its leave-one-out prediction, with the penalty ``alpha * m`` of the
+    sum of squared errors unchanged. The first three starts divide the rows at the median of the leading principal
+    components of the kernel. Then follow random labels and random functions of the kernel, in turn. Searches from
+    random labels alone stop early if alpha is small.
 
     Features should be scaled. The result does not depend on their offset with a linear or a Gaussian kernel.
 
@@ -165,7 +167,7 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
                 "The rows are all equal, or their kernels differ too little for this alpha: there are no clusters to"
                 " find. Scale the features, or use a smaller alpha."
             )
-        smallest = min(ceil(self.min_share * m), m // 2)
+        smallest = min(ceil(self.min_share * m * (1 - _ROUNDING)), m // 2)  # 0.07 * 100 is more than 7
         best = LabelSearch(W, alpha, smallest).best(self.n_init, check_random_state(self.random_state))
         signs = -best.y[0] * best.y
         targets = signs[:, None]

@@ -18,7 +18,8 @@ A turned label changes g by a column of W. W is stored unless its r eigenvectors
 columns are computed from the eigenvectors: O(m r) per column, and no matrix of m x m numbers.
 
 No single label can be turned for the better if ``y_i g_i / W_ii <= 1`` for all rows. Since ``g_i / W_ii`` is the
-residual of row i when it is held out, its held-out prediction then has the sign of its label.
+residual of row i when it is held out and the penalty ``alpha * m`` of the sum of squared errors stays the same, its
+held-out prediction then has the sign of its label.
 """
 
 from __future__ import annotations
