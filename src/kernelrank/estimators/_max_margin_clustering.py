@@ -89,8 +89,8 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
 
     A search changes the label that lowers the objective most while there is one. Then it looks for two rows with
     different labels to exchange, which `min_share` may require. At the end, no such change lowers the objective. A row
-    whose label may be changed is then on the side of its leave-one-out prediction, with the penalty ``alpha * m`` of the
-    sum of squared errors unchanged. The first three starts divide the rows at the median of the leading principal
+    whose label may be changed is then on the side of its leave-one-out prediction, with the same penalty ``alpha * m``
+    of the sum of squared errors. The first three starts divide the rows at the median of the leading principal
     components of the kernel. Then follow random labels and random functions of the kernel, in turn. Searches from
     random labels alone stop early if alpha is small.
 
