@@ -22,7 +22,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -199,6 +199,19 @@ def span(values: Iterable[float], form: str = ".2f") -> str:
     values = list(values)
     low, high = f"{min(values):{form}}", f"{max(values):{form}}"
     return low if low == high else f"{low} to {high}"
+
+
+def in_processes(work: Callable[..., T], tasks: Sequence[Sequence[Any]], jobs: int) -> list[T]:
+    """Call a function with the arguments of each task, in several processes with one BLAS thread each.
+
+    Tasks begin in the order given, so the longest should come first. Results have the same order, and do not depend on
+    the number of processes.
+    """
+    with ProcessPoolExecutor(jobs, initializer=threadpool_limits, initargs=(1,)) as pool:
+        futures = [pool.submit(work, *task) for task in tasks]
+        for done, _ in enumerate(as_completed(futures), 1):
+            show_progress(f"{work.__name__}: {done} of {len(futures)}")
+        return [future.result() for future in futures]
 
 
 def alone(work: Callable[..., T], *arguments: object) -> T:

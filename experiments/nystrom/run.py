@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from benchmarks._timing import best_times
 from benchmarks.harness import number, show_progress, table
-from experiments.study import READING, Run, Tables, main, span
+from experiments.study import READING, Run, Tables, in_processes, main, span
 from kernelrank import RLS, NystromMap
 from kernelrank.kernels import Gaussian
 
@@ -116,20 +114,17 @@ def errors(features: np.ndarray, y: np.ndarray, test: np.ndarray) -> np.ndarray:
 def kept_and_removed(shape: tuple[int, int], seed: int) -> np.ndarray:
     """Return mean squared errors of ten folds by lambda, with the basis rows of a fold and without them."""
     data, found = make_data(*shape, seed), np.zeros((2, len(LAMBDAS)))
-    with threadpool_limits(limits=1):  # the processes share the cores
-        nystrom = make_map(data, 2)
-        features = nystrom.transform(data.X)
-        for test in folds_of_groups(data.groups, 10, seed):
-            found[0] += errors(features, data.y, test) / len(data.y)
-            found[1] += errors(nystrom.without(test).restrict(features), data.y, test) / len(data.y)
+    nystrom = make_map(data, 2)
+    features = nystrom.transform(data.X)
+    for test in folds_of_groups(data.groups, 10, seed):
+        found[0] += errors(features, data.y, test) / len(data.y)
+        found[1] += errors(nystrom.without(test).restrict(features), data.y, test) / len(data.y)
     return found
 
 
 def figure(shape: tuple[int, int], seeds: int, jobs: int) -> list[list[str]]:
     """Return rows of the table of figure 1: means over data sets of different seeds."""
-    show_progress("figure 1")
-    with ProcessPoolExecutor(jobs) as pool:
-        found = np.array(list(pool.map(kept_and_removed, [shape] * seeds, range(seeds))))
+    found = np.array(in_processes(kept_and_removed, [(shape, seed) for seed in range(seeds)], jobs))
     ratio = found[:, 0] / found[:, 1]
     columns = [(found[:, 0], ".4f"), (found[:, 1], ".4f"), (ratio, ".2f")]
     return [

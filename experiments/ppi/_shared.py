@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import show_progress
 from experiments.ppi._corpora import Configuration, load_corpora
 from experiments.ppi._measure import LAMBDAS, Measures, draw_folds, measure
 from experiments.ppi._toy import make_corpora
-from experiments.study import Run
+from experiments.study import Run, in_processes
 from kernelrank.relations import PPICorpus
 
 N_SPLITS, QUICK_SPLITS = 10, 2  # how often documents are dealt to ten folds
@@ -91,16 +88,9 @@ def make_task(run: Run) -> Task:
 
 
 def spread(run: Run, work: Callable[..., T], tasks: Iterable[Sequence[Any]]) -> list[T]:
-    """Call ``work(run, *task)`` for each task, in `run.jobs` processes with one BLAS thread each.
-
-    Tasks begin in the order given. Results have the same order and do not depend on the number of processes.
-    """
+    """Call ``work(run, *task)`` for each task, in `run.jobs` processes."""
     make_task(run)  # once, before there are processes
-    with ProcessPoolExecutor(run.jobs, initializer=threadpool_limits, initargs=(1,)) as pool:
-        futures = [pool.submit(work, run, *task) for task in tasks]
-        for done, _ in enumerate(as_completed(futures), 1):
-            show_progress(f"{work.__name__}: {done} of {len(futures)}")
-        return [future.result() for future in futures]
+    return in_processes(work, [(run, *task) for task in tasks], run.jobs)
 
 
 def measure_all(

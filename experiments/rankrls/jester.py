@@ -17,9 +17,8 @@ import numpy as np
 from scipy.stats import sem, wilcoxon
 
 from benchmarks.harness import Table, data_file, number, table
-from experiments.rankrls._processes import run_tasks
 from experiments.rankrls._reuters import LAMBDAS
-from experiments.study import READING, Run, Tables, span, verdict
+from experiments.study import READING, Run, Tables, in_processes, span, verdict
 from kernelrank import RLS, NystromMap, RankRLS
 from kernelrank.kernels import Gaussian
 from kernelrank.losses import PairwiseHinge
@@ -241,10 +240,9 @@ def measure(run: Run) -> dict[str, Any]:
     draws = [
         (name, seed, title, quick) for title, name, seed in product(slowest_first, DENSITIES, range(sizes.n_draws))
     ]
-    results = run_tasks(run_draw, draws, run.jobs)
-    tried = run_tasks(
-        try_small_lambdas, [(name, gamma, quick) for name, gamma in product(TRIED, sizes.gammas)], run.jobs
-    )
+    results = dict(zip(draws, in_processes(run_draw, draws, run.jobs), strict=True))
+    settings = [(name, gamma, quick) for name, gamma in product(TRIED, sizes.gammas)]
+    tried = dict(zip(settings, in_processes(try_small_lambdas, settings, run.jobs), strict=True))
     return {
         "errors": {
             (name, title): np.concatenate([results[name, seed, title, quick] for seed in range(sizes.n_draws)])

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from benchmarks.harness import Table, number
-from experiments.rankrls._processes import run_tasks
 from experiments.rankrls._reuters import LAMBDAS, Documents, load_documents, split, weigh_words
 from experiments.rankrls._reuters_published import PUBLISHED
 from experiments.rankrls._reuters_tables import (
@@ -27,7 +26,7 @@ from experiments.rankrls._reuters_tables import (
     intervals_table,
     topics_table,
 )
-from experiments.study import READING, Run, Tables
+from experiments.study import READING, Run, Tables, in_processes
 from kernelrank import RLS, RankRLS, RankSVM
 from kernelrank.metrics import auc, auc_interval
 
@@ -190,7 +189,8 @@ def run_draws(run: Run) -> tuple[dict[str, Array], Array]:
     """Return what `judge` finds, (n_draws, 4, n_topics) for each method, and the positive training documents."""
     seeds = range(QUICK_DRAWS if run.quick else N_DRAWS)
     slowest = sorted(METHODS, key=lambda name: name not in ("RankSVM", "RankRLS, ties dropped"))
-    results = run_tasks(run_draw, [(seed, name, run.quick) for name in slowest for seed in seeds], run.jobs)
+    tasks = [(seed, name, run.quick) for name in slowest for seed in seeds]
+    results = dict(zip(tasks, in_processes(run_draw, tasks, run.jobs), strict=True))
     found = {name: np.array([results[seed, name, run.quick][0] for seed in seeds]) for name in METHODS}
     return found, np.array([results[seed, "RankRLS", run.quick][1] for seed in seeds])
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 
 import numpy as np
 from scipy.special import ndtr
 from scipy.stats import ttest_1samp, ttest_rel
 from sklearn.model_selection import KFold
-from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import Table, data_file, number, read_tables, show_progress, table
-from experiments.study import READING, Run, Tables, as_list, main, span
+from benchmarks.harness import Table, data_file, number, read_tables, table
+from experiments.study import READING, Run, Tables, as_list, in_processes, main, span
 from experiments.swapped_pairs._data import CODED, CODINGS, FIRST, OTHERS, QUICK_ROWS, SETS, DataSet, load, standardise
 from kernelrank import NystromMap
 from kernelrank.kernels import Gaussian
@@ -91,11 +89,6 @@ def run_set(of: DataSet, seed: int, quick: bool, coding: str = FIRST) -> dict[st
     return errors
 
 
-def _run_alone(of: DataSet, seed: int, quick: bool, coding: str) -> dict[str, float]:
-    with threadpool_limits(limits=1):  # the processes share the cores
-        return run_set(of, seed, quick, coding)
-
-
 Errors = dict[str, np.ndarray]  # of all repetitions, by method
 
 
@@ -107,18 +100,12 @@ def measure(run: Run) -> dict[tuple[str, str], Errors]:
             data_file(f"regression/{of.file}.csv.gz")
     work = [(of, FIRST) for of in sets] + [(of, coding) for of in sets if of.name == CODED for coding in OTHERS]
     work.sort(key=lambda each: -each[0].n_train)  # the longest first
-    results = {(of.name, coding): {method: np.full(repetitions, np.nan) for method in METHODS} for of, coding in work}
-    with ProcessPoolExecutor(run.jobs) as pool:
-        tasks = {
-            pool.submit(_run_alone, of, seed, run.quick, coding): (of.name, coding, seed)
-            for of, coding in work
-            for seed in range(repetitions)
-        }
-        for done, task in enumerate(as_completed(tasks), 1):
-            *key, seed = tasks[task]
-            for method, error in task.result().items():
-                results[tuple(key)][method][seed] = error
-            show_progress(f"{done} of {len(tasks)}")
+    tasks = [(of, seed, run.quick, coding) for of, coding in work for seed in range(repetitions)]
+    found = iter(in_processes(run_set, tasks, run.jobs))
+    results = {}
+    for of, coding in work:
+        mine = [next(found) for _ in range(repetitions)]
+        results[of.name, coding] = {method: np.array([each[method] for each in mine]) for method in METHODS}
     return results
 
 
