@@ -19,6 +19,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeCV
+from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks._timing import best_times
 from benchmarks.harness import Bar, show_progress, table
@@ -26,7 +27,7 @@ from benchmarks.peers.measure import unit_tasks
 from benchmarks.peers.workloads import WORKLOADS, Rows, load, prepare
 from benchmarks.reports import main
 from experiments.study import BUILD, Run, Tables, as_list
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV
+from kernelrank import RLS, RLSCV, NystromMap, RankRLS, RankRLSCV
 from kernelrank.exceptions import PathEndWarning
 from kernelrank.kernels import Gaussian
 from kernelrank.solvers import ConjugateGradients
@@ -44,6 +45,7 @@ task with the least work that could do it, on the same data in the same process:
 - leave-pair-out and leave-query-out for 20 alphas, the decomposition included: one such `eigh`;
 - conjugate gradients on text-like rows: u, one `X @ w`, one `X.T @ g` and one `np.argsort`; and the steps that the
   preconditioner saves;
+- the Nystrom map of all rows: scikit-learn's `rbf_kernel` with the basis rows, and one product by BLAS;
 - leave-one-out for 20 alphas: `RidgeCV`; one fit: `KernelRidge`. Their penalties are sums, and a hold-out keeps the
   sum: `alpha = sum / (m - 1)` leaves the same behind. Predictions and errors must agree.
 
@@ -216,6 +218,18 @@ def kernel_ridge(m: int, sizes: Sizes) -> tuple[Line, str]:
     return line, f"RLS: predictions differ from those of KernelRidge by {difference:.0e} deviations of y at most."
 
 
+def nystrom(m: int, sizes: Sizes) -> Line:
+    X, _, _ = make_rows(m, sizes.features)
+    fitted = NystromMap(KERNEL, m // 4).fit(X)
+
+    def by_blas() -> Floats:
+        return np.asarray(rbf_kernel(X, fitted.basis_, gamma=KERNEL.gamma) @ fitted.whitening_)
+
+    np.testing.assert_allclose(fitted.transform(X), by_blas(), atol=1e-8)
+    ours, theirs = compare(lambda: fitted.transform(X), by_blas, sizes.turns)
+    return Line("Nystrom map", m, ours, "rbf_kernel + product by BLAS", theirs, 1.5)
+
+
 def measure_lines(sizes: Sizes, text: Rows) -> tuple[list[Line], list[str]]:
     """Return the lines of the table, and the remarks below it."""
     tasks: list[tuple[str, Callable[[], Any]]] = [
@@ -225,6 +239,7 @@ def measure_lines(sizes: Sizes, text: Rows) -> tuple[list[Line], list[str]]:
         ("leave-pair-out", lambda: [pairs_of_grid(sizes.pairs_of_grid, sizes)]),
         ("leave-query-out", lambda: [queries_of_grid(sizes.queries, sizes)]),
         ("conjugate gradients", lambda: gradients(text, WORKLOADS["text"].alpha, sizes)),
+        ("Nystrom map", lambda: [nystrom(sizes.sklearn, sizes)]),
         ("RidgeCV", lambda: ridge(sizes.sklearn, sizes)),
         ("KernelRidge", lambda: kernel_ridge(sizes.sklearn, sizes)),
     ]
