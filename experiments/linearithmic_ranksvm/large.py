@@ -87,7 +87,7 @@ def make_rows(n_rows: int, seed: int) -> Rows:
         here = slice(first * NON_ZEROS, (first + m) * NON_ZEROS)
         which = np.searchsorted(shares, rng.random((m, NON_ZEROS), np.float32))
         which = np.minimum(which, group - 1) + group * np.arange(NON_ZEROS)
-        values = rng.random((m, NON_ZEROS), np.float32)
+        values = 1 - rng.random((m, NON_ZEROS), np.float32)  # never zero: X with stored zeros would be copied
         values /= np.linalg.norm(values, axis=1, keepdims=True)
         numbers[here], indices[here] = values.ravel(), which.ravel()
         # Rows have length one: the standard deviation of their products with w is one.
