@@ -114,9 +114,10 @@ class RankSVM(SVMRanker):
     one per cutting plane (at most 200, with room for twice as many as there are), or two per step of
     conjugate gradients (at most 30 steps, or 8 with more than 10,000 features), and about twenty
     others.
-    X may be dense or CSR/CSC, float64 or float32, and is not copied, except that a feature far
-    from zero compared with its spread is shifted first: offsets carry no information here, but
-    would cost digits. Such a sparse matrix gets a second array of values.
+    X may be dense or CSR/CSC, float64 or float32, and is not copied, with two exceptions. A sparse X with stored
+    zeros, or with indices that are repeated or not sorted, is copied. A feature far from zero compared with its spread
+    is shifted: offsets carry no information here, but would cost digits. Such a sparse matrix gets a second array of
+    values.
     A dense X with at most 500 rows and at least ten times as many features is replaced by the inner products of its
     rows: O(n_features m^2) once, then O(m^2) per iteration. With `positive`, these are taken over the features with
     positive weight. An iteration is then a set of such features, of which there are few; `max_iter` bounds these, and
