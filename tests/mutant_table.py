@@ -226,11 +226,25 @@ MUTANTS = {
     "src/kernelrank/solvers/_products.py": (
         "tests/solvers/test_products.py tests/estimators/test_sparse_forms.py tests/solvers/test_large_features.py",
         [
-            ("drifts = _are_far(size, inside)", "drifts = np.zeros_like(shift, np.bool_)"),
-            ("squared=squared, **options)\n        out[constant] = 0.0", "squared=squared, **options)"),
-            ("counts == stop - start", "counts >= 1"),
+            ("squared=squared, **options)\n        out[columns.constant] = 0.0", "squared=squared, **options)"),
             ("(lengths == sizes[where[starts]])[values[starts] != 0].all()", "(lengths == sizes[where[starts]]).all()"),
             ("self.squares(d) - d.sum() * mean**2, 0.0", "self.squares(d), 0.0"),
+        ],
+    ),
+    "src/kernelrank/solvers/_columns.py": (
+        "tests/solvers/test_columns.py tests/solvers/test_products.py tests/solvers/test_large_features.py",
+        [
+            ("drifts = _are_far(size, inside)", "drifts = np.zeros_like(shift, np.bool_)"),
+            ("counts == stop - start", "counts >= 1"),
+            ("full = np.intersect1d(full, source.full_columns(), assume_unique=True)", "source.full_columns()"),
+            ("constant = constant[source.are_constant(full[constant], first[constant])]", "constant = constant"),
+        ],
+    ),
+    "src/kernelrank/solvers/_blocks.py": (
+        "tests/solvers/test_blocks.py",
+        [
+            ("total = part if total is None else total + part", "total = part"),
+            ("self.columns[number]", "self.columns[0]"),
         ],
     ),
     "src/kernelrank/solvers/_greedy.py": (

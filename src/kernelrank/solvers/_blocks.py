@@ -1,0 +1,128 @@
+"""Products with a matrix that is there block by block: chunks in memory, or parts of files that are read in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.solvers._columns import Columns, Indices, Rows, find_common_columns
+from kernelrank.solvers._products import Products, inspect_columns, make_products
+
+Vector = NDArray[np.float64]
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a matrix.
+
+    Attributes
+    ----------
+    start : int
+        The first row.
+    X : {ndarray, sparse matrix} of shape (k, n_columns)
+        The rows, as for `make_products`.
+    queries : ndarray of shape (k,) or None
+        Numbers 0, 1, ... of the queries of the block; None if all rows of all blocks are compared with each other.
+    """
+
+    start: int
+    X: Any
+    queries: NDArray[np.int32] | None
+
+
+class Blocks(Protocol):
+    """Blocks of the rows of a matrix. No query has rows in two of them."""
+
+    n_rows: int
+    n_columns: int
+
+    def __iter__(self) -> Iterator[Block]:
+        """Yield the blocks in the order of their rows; a block need not stay valid when the next one is taken."""
+
+
+class BlockRows:
+    """Rows of all blocks, as a source for `find_common_columns`.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    """
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks, self.n_rows = blocks, blocks.n_rows
+
+    def full_columns(self) -> Indices:
+        """Return the columns with a stored element in every row."""
+        full = np.arange(self._blocks.n_columns)
+        for block in self._blocks:
+            full = np.intersect1d(full, Rows(block.X).full_columns(), assume_unique=True)
+            if len(full) == 0:
+                break
+        return full
+
+    def sample(self, columns: Indices, n_rows: int) -> Vector:
+        """Return about so many rows, or all there are, of some columns; the first row of all is the first of them."""
+        share = n_rows / self.n_rows
+        found = [Rows(block.X).sample(columns, int(np.ceil(share * block.X.shape[0]))) for block in self._blocks]
+        return np.concatenate(found)
+
+    def are_constant(self, columns: Indices, values: Vector) -> NDArray[np.bool_]:
+        """Return in which of the columns all rows have the value given for the column."""
+        constant = np.ones(len(columns), np.bool_)
+        for block in self._blocks:
+            if not constant.any():
+                break
+            constant[constant] = Rows(block.X).are_constant(columns[constant], values[constant])
+        return constant
+
+
+class _BlockProducts:
+    """The functions of `make_block_products`."""
+
+    def __init__(self, blocks: Blocks, n_threads: int, columns: Columns | None) -> None:
+        self._blocks, self._n_threads, self._common = blocks, n_threads, columns
+        self.columns: list[Columns] = []  # of each block, found in the first pass
+
+    def forward(self, w: Vector) -> Vector:
+        out = np.empty(self._blocks.n_rows)
+        for block, products in self._products():
+            out[block.start : block.start + block.X.shape[0]] = products.forward(w)
+        return out
+
+    def backward(self, g: Vector) -> Vector:
+        return self._sum("backward", g)
+
+    def squares(self, d: Vector) -> Vector:
+        return self._sum("squares", d)
+
+    def _sum(self, method: str, v: Vector) -> Vector:
+        total: Vector | None = None
+        for block, products in self._products():
+            part: Vector = getattr(products, method)(v[block.start : block.start + block.X.shape[0]])
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+    def _products(self) -> Iterator[tuple[Block, Products]]:
+        for number, block in enumerate(self._blocks):
+            columns = self._common
+            if columns is None:
+                if number == len(self.columns):
+                    self.columns.append(inspect_columns(block.X, self._n_threads, block.queries))
+                columns = self.columns[number]
+            yield block, make_products(block.X, self._n_threads, block.queries, columns)
+
+
+def make_block_products(blocks: Blocks, n_threads: int = 1, *, columns: Columns | None = None) -> Products:
+    """Prepare the products with a matrix in blocks; each product is one pass over the blocks.
+
+    `columns` are those that are shifted if all rows are compared with each other. They are found first, if they are not
+    given. With queries, which blocks do not split, each block has its own, and they are found in the first product.
+    """
+    first = next(iter(blocks))
+    if first.queries is None and columns is None:
+        columns = find_common_columns([BlockRows(blocks)])
+    products = _BlockProducts(blocks, n_threads, columns)
+    return Products(blocks.n_rows, blocks.n_columns, products.forward, products.backward, products.squares)
