@@ -77,8 +77,8 @@ MUTANTS = {
         HINGES,
         [
             ("comparable = totals > 0", "comparable = totals >= 0"),
-            ("1.0 / comparable.sum(), totals", "1.0 / len(totals), totals"),
-            ("1.0 / totals.sum(), 0.0", "1.0 / totals.max(), 0.0"),
+            ("(totals > 0).sum() if query_weighting", "len(totals) if query_weighting"),
+            ("else totals.sum())", "else totals.max())"),
             ("Risk(value + error, constant - quadratic, g)", "Risk(value + error, constant + quadratic, g)"),
             ("2.0 * float(np.sqrt(max(value, 0.0))) + error", "2.0 * float(np.sqrt(max(value, 0.0)))"),
             ("if not _WIDE < spread < np.inf:", "if True:"),
@@ -178,7 +178,7 @@ MUTANTS = {
         BUNDLES,
         [
             ("slope * norms + slope * (slope / (4 * alpha))", "slope * norms"),
-            ("_rounding(self.n_rows**0.5 * slope, alpha, norms)", "_rounding(slope, alpha, norms)"),
+            ("rounding_of_rows(self.n_rows**0.5 * slope, alpha, norms)", "rounding_of_rows(slope, alpha, norms)"),
         ],
     ),
     "src/kernelrank/solvers/_bundle.py": (

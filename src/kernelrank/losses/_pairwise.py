@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class Risk(NamedTuple):
 
     value: float
     offset: float
-    g: Vector
+    g: Any
 
 
 class Loss(Protocol):
@@ -61,32 +61,49 @@ def _spread(scores: Vector) -> float:
         return float(np.ptp(scores))
 
 
+def normaliser(pairs: Pairs, query_weighting: QueryWeighting) -> float:
+    """Return by what the sum over pairs is divided: the number of queries with a pair, or the number of pairs."""
+    totals = np.asarray(pairs.pairs_per_query, dtype=np.float64)
+    return float((totals > 0).sum() if query_weighting == "query" else totals.sum())
+
+
 class _PairwiseLoss:
     """Average over pairs of rows, with equal weight per query or per pair."""
 
-    def __init__(self, pairs: Pairs, query_weighting: QueryWeighting = "query") -> None:
-        totals = np.asarray(pairs.pairs_per_query, dtype=np.float64)
-        comparable = totals > 0
-        if not comparable.any():
-            raise NoComparablePairsError(
-                f"There is no pair to learn from (n_samples = {pairs.n_rows}): no two rows of the same query have"
-                " different values of y and positive weight. Check y, and whether qid gives every row a query of"
-                " its own."
-            )
+    def __init__(self, pairs: Pairs, query_weighting: QueryWeighting = "query", *, total: float | None = None) -> None:
+        if total is None:
+            total = normaliser(pairs, query_weighting)
+            if total == 0:
+                raise NoComparablePairsError(no_pairs(pairs.n_rows))
         self._violated = pairs.violated()
         self._weighted = np.asarray(pairs.pairs_per_query).dtype.kind == "f"
-        if query_weighting == "query":
-            with np.errstate(over="ignore"):
-                self._scale = np.divide(1.0 / comparable.sum(), totals, out=np.zeros_like(totals), where=comparable)
-            if not np.isfinite(self._scale).all():
-                raise ValueError(
-                    "The weights of some queries are too small relative to others for float64: the pairs of query"
-                    f" {int(np.argmax(self._scale))} have a total weight of {totals[np.argmax(self._scale)]:.3g}."
-                    " Scaling the weights of a query does not change the loss: divide the weights of each query by"
-                    " their maximum."
-                )
-        else:
-            self._scale = np.where(comparable, 1.0 / totals.sum(), 0.0)
+        self._scale = scale_of_queries(np.asarray(pairs.pairs_per_query, dtype=np.float64), query_weighting, total)
+
+
+def scale_of_queries(totals: Vector, query_weighting: QueryWeighting, total: float) -> Vector:
+    """Return what a pair of each query counts in the average; 0 for queries without a pair."""
+    comparable = totals > 0
+    if query_weighting == "pair":
+        return np.where(comparable, 1.0 / total, 0.0)
+    with np.errstate(over="ignore"):
+        scale = np.divide(1.0 / total, totals, out=np.zeros_like(totals), where=comparable)
+    if not np.isfinite(scale).all():
+        raise ValueError(
+            "The weights of some queries are too small relative to others for float64: the pairs of query"
+            f" {int(np.argmax(scale))} have a total weight of {totals[np.argmax(scale)]:.3g}."
+            " Scaling the weights of a query does not change the loss: divide the weights of each query by"
+            " their maximum."
+        )
+    return scale
+
+
+def no_pairs(n_rows: int) -> str:
+    """Return the message of an error about rows without a comparable pair."""
+    return (
+        f"There is no pair to learn from (n_samples = {n_rows}): no two rows of the same query have"
+        " different values of y and positive weight. Check y, and whether qid gives every row a query of"
+        " its own."
+    )
 
 
 class PairwiseHinge(_PairwiseLoss):
@@ -98,6 +115,8 @@ class PairwiseHinge(_PairwiseLoss):
     query_weighting : {"query", "pair"}, default="query"
         "query": the mean within each query, then the mean over the queries with a comparable pair. "pair": all
         comparable pairs have equal weight.
+    total : float, optional
+        The number of queries with a pair, or of pairs, of all rows, if these are only some of them.
 
     Notes
     -----
@@ -130,6 +149,7 @@ class PairwiseSquaredHinge(_PairwiseLoss):
     ----------
     pairs : UtilityPairs or PreferencePairs
     query_weighting : {"query", "pair"}, default="query"
+    total : float, optional
         As for :class:`PairwiseHinge`.
 
     Notes

@@ -11,12 +11,11 @@ phi is convex: two tangents, one falling and one rising, meet below its minimum.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank._dense import dot
 from kernelrank.losses import Risk
 from kernelrank.solvers._oracle import Oracle, squared_norm
 
@@ -36,7 +35,7 @@ class Iterate:
     """A solution, its scores X w, its risk, and its squared norm."""
 
     w: Vector
-    scores: Vector
+    scores: Any
     risk: Risk
     square: float
 
@@ -51,7 +50,7 @@ class Iterate:
 
 def evaluate(oracle: Oracle, w: Vector) -> Iterate:
     """Compute scores and risk of a solution; the scores of zero need no product."""
-    scores = oracle.scores(w) if w.any() else np.zeros(oracle.n_rows)
+    scores = oracle.scores(w) if w.any() else oracle.zeros()
     return Iterate(w, scores, oracle.risk(scores), squared_norm(oracle, w))
 
 
@@ -84,7 +83,7 @@ class Ray:
     """
 
     def __init__(
-        self, oracle: Oracle, alpha: float, start: Iterate, delta: Vector, q: Vector, slope: float | None = None
+        self, oracle: Oracle, alpha: float, start: Iterate, delta: Vector, q: Any, slope: float | None = None
     ) -> None:
         self._oracle, self._alpha, self._start, self._delta, self._q = oracle, alpha, start.without_g(), delta, q
         self._wd, self._dd = float(oracle.inner(start.w, delta)), squared_norm(oracle, delta)
@@ -101,16 +100,16 @@ class Ray:
         if point.t == 0:
             return replace(self._start, risk=point.risk)
         w = self._start.w + point.t * self._delta
-        return Iterate(w, self._scores(point.t), point.risk, squared_norm(self._oracle, w))
+        return Iterate(w, self._oracle.settle(self._scores(point.t)), point.risk, squared_norm(self._oracle, w))
 
-    def _scores(self, t: float) -> Vector:
+    def _scores(self, t: float) -> Any:
         scores = self._q * t
         scores += self._start.scores
         return scores
 
     def _point(self, t: float, risk: Risk) -> Point:
         value = risk.value + self._alpha * (self._start.square + 2 * t * self._wd + t * t * self._dd)
-        slope = dot(risk.g, self._q) + 2 * self._alpha * (self._wd + t * self._dd)
+        slope = self._oracle.dot(risk.g, self._q) + 2 * self._alpha * (self._wd + t * self._dd)
         return Point(t, value, slope, risk)
 
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -233,12 +234,12 @@ class Newton:
         else:
             self._oracle.risk(self._at.scores)  # so that second derivatives are at hand
 
-    def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
+    def _solve(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Any]:
         """Solve H d = -g; return d and X d."""
         step, image, _ = self._conjugate_gradients(-gradient, alpha, accuracy, None)
         return step, image
 
-    def _solve_bounded(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
+    def _solve_bounded(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Any]:
         """Minimise ``g . d + d' H d / 2`` where ``w + d >= 0``, or nearly so; return d and X d.
 
         A primal-dual active set method (Hintermueller, Ito and Kunisch, 2002). CG minimises over the free features as
@@ -249,7 +250,7 @@ class Newton:
         few lowers the model, the method that keeps it falling takes over.
         """
         w = self._at.w
-        step, image, residual = np.zeros_like(w), np.zeros_like(self._at.scores), -gradient  # -(g + H step)
+        step, image, residual = np.zeros_like(w), self._oracle.zeros(), -gradient  # -(g + H step)
         free = (w > 0) | (gradient < 0)
         best, lowest, rises = None, 0.0, 0
         for _ in range(_MOST_FACES):
@@ -268,10 +269,10 @@ class Newton:
             free = (free & ~below) | freed
         return self._descend(gradient, alpha, accuracy) if best is None else best
 
-    def _descend(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Vector]:
+    def _descend(self, gradient: Vector, alpha: float, accuracy: float) -> tuple[Vector, Any]:
         """Minimise the model by descending steps: each is projected if it falls then, or ends at a bound."""
         w = self._at.w
-        step, image, residual = np.zeros_like(w), np.zeros_like(self._at.scores), -gradient  # -(g + H step)
+        step, image, residual = np.zeros_like(w), self._oracle.zeros(), -gradient  # -(g + H step)
         held = np.zeros(len(w), dtype=bool)
         for _ in range(_MOST_FACES):
             free = ((w + step > 0) | (residual > 0)) & ~held
@@ -292,7 +293,7 @@ class Newton:
                 break
         return step, image
 
-    def _project(self, move: Vector, w: Vector, alpha: float) -> tuple[Vector, Vector, Vector]:
+    def _project(self, move: Vector, w: Vector, alpha: float) -> tuple[Vector, Any, Vector]:
         """Return a shorter move from w, such that no feature becomes negative, with X times it and H times it."""
         move = np.maximum(move, -w)
         image = self._oracle.scores(move)
@@ -304,10 +305,10 @@ class Newton:
 
     def _conjugate_gradients(
         self, residual: Vector, alpha: float, accuracy: float, free: NDArray[np.bool_] | None
-    ) -> tuple[Vector, Vector, Vector]:
+    ) -> tuple[Vector, Any, Vector]:
         """Solve H d = residual on the features that are free; return d, X d and H d."""
         residual = _only(free, residual)
-        direction, image, product = np.zeros_like(residual), np.zeros_like(self._at.scores), np.zeros_like(residual)
+        direction, image, product = np.zeros_like(residual), self._oracle.zeros(), np.zeros_like(residual)
         precondition = self._preconditioner.at(alpha, free)
         s = precondition(residual)
         rz = self._inner(residual, s)
@@ -321,6 +322,7 @@ class Newton:
             direction += length * s
             s_image *= length  # in place: vectors of rows are what takes memory
             image += s_image
+            image = self._oracle.settle(image)
             product += length * Hs
             residual = residual - length * _only(free, Hs)
             if self._norm(residual) <= accuracy:
@@ -332,7 +334,7 @@ class Newton:
             s = z + (rz / rz_before) * s
         return direction, image, product
 
-    def _multiply(self, s: Vector, image: Vector, alpha: float) -> Vector:
+    def _multiply(self, s: Vector, image: Any, alpha: float) -> Vector:
         """Compute H s; the preconditioner learns from it."""
         curved = self._oracle.subgradient(self._oracle.curvature(image))
         self._preconditioner.learn(s, curved)

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import dot
 from kernelrank.losses import Loss, Risk, SmoothLoss
 from kernelrank.solvers._products import Products
 
@@ -17,7 +18,9 @@ T = TypeVar("T", float, Vector)
 class Oracle(Protocol):
     """A convex, non-negative risk of linear scores, R(w) = loss(X w).
 
-    Methods return finite numbers. They raise ValueError where the range of float64 does not suffice.
+    Methods return finite numbers. They raise ValueError where the range of float64 does not suffice. Vectors with one
+    element per row belong to the oracle, and may be elsewhere: a solver adds, subtracts and scales them, and leaves
+    all else to the oracle.
     """
 
     n_rows: int
@@ -26,13 +29,25 @@ class Oracle(Protocol):
     n_evaluations: int
     euclidean: bool  # whether `inner` is the sum of products of elements
 
-    def scores(self, w: Vector) -> Vector:
+    def zeros(self) -> Any:
+        """Return the scores of w = 0."""
+
+    def scores(self, w: Vector) -> Any:
         """Compute X w: one product with X."""
 
-    def risk(self, scores: Vector) -> Risk:
+    def settle(self, scores: Any) -> Any:
+        """Return a sum of scores that is going to be used many times."""
+
+    def dot(self, u: Any, v: Any) -> float:
+        """Return the inner product of two vectors of rows."""
+
+    def spread(self, scores: Any) -> float:
+        """Return the difference of the largest and the smallest score."""
+
+    def risk(self, scores: Any) -> Risk:
         """Compute value and plane of the loss at `scores`: one counting pass, no product."""
 
-    def subgradient(self, g: Vector) -> Vector:
+    def subgradient(self, g: Any) -> Vector:
         """Compute X' g: one product with X."""
 
     def inner(self, u: Vector, v: Vector) -> Any:
@@ -52,7 +67,7 @@ class SmoothOracle(Oracle, Protocol):
     def rounding(self) -> float:
         """Bound on the error of the value evaluated last."""
 
-    def curvature(self, q: Vector) -> Vector:
+    def curvature(self, q: Any) -> Any:
         """Multiply q by the second derivative of the loss at the scores evaluated last: no product."""
 
     def diagonal(self) -> Vector:
@@ -75,10 +90,26 @@ class LinearOracle:
         self.n_products = self.n_evaluations = 0
         self._row_norm: float | None = None  # root mean square of the norms of the rows, computed when needed
 
+    def zeros(self) -> Vector:
+        """Return the scores of w = 0."""
+        return np.zeros(self.n_rows)
+
     def scores(self, w: Vector) -> Vector:
         """Compute X w: one product with X."""
         self.n_products += 1
         return finite(self._products.forward(w))
+
+    def settle(self, scores: Vector) -> Vector:
+        """Return a sum of scores that is going to be used many times."""
+        return scores
+
+    def dot(self, u: Vector, v: Vector) -> float:
+        """Return the inner product of two vectors of rows."""
+        return dot(u, v)
+
+    def spread(self, scores: Vector) -> float:
+        """Return the difference of the largest and the smallest score."""
+        return float(scores.max() - scores.min())
 
     def risk(self, scores: Vector) -> Risk:
         """Compute value and plane of the loss at `scores`: one counting pass, no product."""
@@ -110,13 +141,13 @@ class LinearOracle:
         """
         if not self.euclidean:  # the rounding of a kernel is in `inner_rounding`
             return 0.0
-        if _rounding(self.n_rows**0.5 * slope, alpha, norms) <= negligible:
+        if rounding_of_rows(self.n_rows**0.5 * slope, alpha, norms) <= negligible:
             return 0.0
         if self._row_norm is None:
             self.n_products += 1
             squares = self._products.squares(np.full(self.n_rows, 1.0 / self.n_rows))
             self._row_norm = float(np.sqrt(squares.sum()))
-        return _rounding(self._row_norm, alpha, norms)
+        return rounding_of_rows(self._row_norm, alpha, norms)
 
 
 class SmoothLinearOracle(LinearOracle):
@@ -148,7 +179,8 @@ class SmoothLinearOracle(LinearOracle):
         return finite(self._products.diagonal(self._smooth_loss.diagonal()))
 
 
-def _rounding(row_norm: float, alpha: float, norms: float) -> float:
+def rounding_of_rows(row_norm: float, alpha: float, norms: float) -> float:
+    """Bound the rounding of bounds of the optimum for rows of a norm; see ``rounding_of_bounds``."""
     slope = float(np.finfo(np.float64).eps) * row_norm
     return slope * norms + slope * (slope / (4 * alpha))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernelrank.solvers._oracle import Oracle, finite, quiet
 
 _MOST_DOUBLINGS = 60
@@ -17,9 +15,9 @@ def largest_alpha(oracle: Oracle) -> float:
     greatest ``(x_hi - x_lo) . (-a)``. Returned is that, or up to twice as much. Costs two products with X.
     """
     with quiet():
-        flat = oracle.risk(np.zeros(oracle.n_rows))
+        flat = oracle.risk(oracle.zeros())
         scores = oracle.scores(-oracle.subgradient(flat.g))
-        spread = finite(float(scores.max() - scores.min()))
+        spread = finite(oracle.spread(scores))
         if spread == 0:  # nothing to learn: any alpha will do
             return 1.0
         step = 1.0 / spread
