@@ -1,0 +1,135 @@
+"""The rows of one part of the data, wherever they are: their products, their loss, and their vectors of scores.
+
+Vectors with one element per row stay with the rows. A solver knows them by keys, and sends weights of features and
+numbers only; see ``_parted.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank._dense import dot
+from kernelrank.losses import BinnedHinge, Histogram, Outside
+from kernelrank.solvers._products import Products
+
+Vector = NDArray[np.float64]
+Terms = Sequence[tuple[int, float]]  # keys of vectors, and their factors in a sum
+Request = tuple[Any, ...]  # name of a method of `Part`, and its arguments
+
+
+class Share(NamedTuple):
+    """The share of a part in a risk, and the inner products of its g with vectors that were asked for."""
+
+    value: float
+    offset: float
+    rounding: float
+    products: list[float]
+
+
+class Part:
+    """Rows of a part, which answer requests.
+
+    Parameters
+    ----------
+    products : Products
+        With the rows.
+    loss : Loss, SmoothLoss or BinnedHinge
+        Of the rows.
+    """
+
+    def __init__(self, products: Products, loss: Any) -> None:
+        self._products, self._loss = products, loss
+        self._vectors: dict[int, Vector] = {}
+
+    def replace_loss(self, loss: Any) -> None:
+        """Replace the loss, and forget all vectors."""
+        self._loss = loss
+        self._vectors.clear()
+
+    def answer(self, requests: Sequence[Request]) -> list[Any]:
+        """Return the answers to requests, one after the other."""
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver looks for numbers that are not finite
+            return [getattr(self, name)(*arguments) for name, *arguments in requests]
+
+    def forward(self, key: int, w: Vector, against: Sequence[int]) -> tuple[float, list[float]]:
+        """Compute and keep X w; return 0, or NaN if it is not finite, and its inner products with other vectors."""
+        self._vectors[key] = scores = self._products.forward(w)
+        return float(0.0 if np.isfinite(scores).all() else np.nan), [dot(self._vectors[o], scores) for o in against]
+
+    def combine(self, key: int, terms: Terms) -> None:
+        """Keep a sum of vectors."""
+        self._vectors[key] = self._sum(terms)
+
+    def release(self, keys: Sequence[int]) -> None:
+        """Forget vectors."""
+        for key in keys:
+            self._vectors.pop(key, None)
+
+    def forget(self) -> None:
+        """Forget all vectors."""
+        self._vectors.clear()
+
+    def count(self, key: int, terms: Terms, against: Sequence[int]) -> Share:
+        """Evaluate the loss at a sum of vectors, and keep its g."""
+        return self._share(key, self._loss(self._sum(terms)), against)
+
+    def histogram(self, terms: Terms, resolution: int, most: int) -> Histogram:
+        """Count the scores in bins."""
+        return self._binned.histogram(self._sum(terms), resolution, most)
+
+    def count_binned(self, key: int, terms: Terms, outside: Outside, against: Sequence[int]) -> Share:
+        """Evaluate the loss at a sum of vectors from bins, and keep its g."""
+        return self._share(key, self._binned(self._sum(terms), outside), against)
+
+    def curve(self, key: int, terms: Terms) -> None:
+        """Multiply a sum of vectors by the second derivative of the loss where it was evaluated last, and keep it."""
+        self._vectors[key] = self._loss.curvature(self._sum(terms))
+
+    def backward(self, terms: Terms) -> Vector:
+        """Compute X' times a sum of vectors."""
+        return self._products.backward(self._sum(terms))
+
+    def diagonal(self) -> Vector:
+        """Approximate the diagonal of the second derivative."""
+        degrees = self._loss.diagonal()
+        return self._products.diagonal(degrees) if degrees.any() else np.zeros(self._products.n_columns)
+
+    def inner(self, left: Terms, right: Terms) -> float:
+        """Return the inner product of two sums of vectors."""
+        return dot(self._sum(left), self._sum(right))
+
+    def extremes(self, terms: Terms) -> tuple[float, float]:
+        """Return the smallest and the largest element of a sum of vectors."""
+        total = self._sum(terms)
+        return float(total.min()), float(total.max())
+
+    def collect(self, terms: Terms) -> Vector:
+        """Return a sum of vectors."""
+        return self._sum(terms)
+
+    def square(self) -> float:
+        """Return the sum of the squared norms of the rows."""
+        return float(self._products.squares(np.ones(self._products.n_rows)).sum())
+
+    @property
+    def _binned(self) -> BinnedHinge:
+        assert isinstance(self._loss, BinnedHinge)
+        return self._loss
+
+    def _sum(self, terms: Terms) -> Vector:
+        if not terms:
+            return np.zeros(self._products.n_rows)
+        (key, factor), *others = terms
+        total = self._vectors[key] * factor
+        for key, factor in others:
+            total += factor * self._vectors[key]
+        return total
+
+    def _share(self, key: int, risk: Any, against: Sequence[int]) -> Share:
+        self._vectors[key] = risk.g
+        products = [dot(risk.g, self._vectors[other]) for other in against]
+        return Share(risk.value, risk.offset, getattr(self._loss, "rounding", 0.0), products)

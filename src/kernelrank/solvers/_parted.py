@@ -1,0 +1,420 @@
+r"""Risks of rows that are in several parts, each of which has an oracle of its own: ``R(w) = sum_p R_p(w)``.
+
+Scores are linear in w, so a solver needs sums of score vectors, inner products with them, and the loss at them. Each
+part computes its own share; vectors with one element per row stay there, under keys. `RowVector` is a sum of such
+vectors: adding and scaling cost nothing, because the sum is written down and computed by the parts when they evaluate
+it. What travels per iteration are weights of features and a few numbers, whatever the number of rows.
+
+A part may be lost, with the worker that had it. `Engine` then makes it again, and raises `PartsLost`. All vectors that
+are in use are made again, from the weights whose scores they are, and the request is repeated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank._dense import inner
+from kernelrank.losses import Pooled, Risk
+from kernelrank.solvers._oracle import finite, rounding_of_rows
+from kernelrank.solvers._part import Request, Share
+
+Vector = NDArray[np.float64]
+
+_MOST_LOSSES = 20  # of parts in a row, without a request that succeeds
+_FIRST_RESOLUTION = 256  # bins per unit
+_MOST_BINS, _MOST_COUNTS = 1 << 17, 1 << 20  # of a group, and of all groups of a part
+_SHARE_OF_TOL = 0.01  # error due to bins
+
+
+class PartsLost(Exception):
+    """Parts were lost and have been made again, without their vectors."""
+
+
+class Engine(Protocol):
+    """Access to the parts.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all parts.
+    n_columns : int
+    """
+
+    n_rows: int
+    n_columns: int
+
+    def ask(self, requests: Sequence[Sequence[Request]]) -> list[Any]:
+        """Send each part its requests, and return its answer to the last one.
+
+        Raises
+        ------
+        PartsLost
+            If a part was lost; it has been made again.
+        """
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+
+
+class Stored:
+    """A vector that the parts keep under a key until this object is gone.
+
+    Attributes
+    ----------
+    key : int
+    remake : callable
+        Computes it again.
+    stage : int
+        0 for scores, 1 for vectors of a plane at scores, 2 for products with second derivatives. Each needs those
+        before to be made again.
+    w : ndarray or None
+        Weights, if the vector holds their scores.
+    products : dict
+        Known inner products with other vectors, by their keys.
+    """
+
+    __slots__ = ("__weakref__", "key", "products", "remake", "stage", "w")
+
+    def __init__(self, key: int, remake: Callable[[], Any], stage: int, w: Vector | None) -> None:
+        self.key, self.remake, self.stage, self.w = key, remake, stage, w
+        self.products: dict[int, float] = {}
+
+
+class RowVector:
+    """A sum of vectors with one element per row, which are kept by the parts.
+
+    Parameters
+    ----------
+    terms : dict
+        Factors of the vectors.
+    """
+
+    __slots__ = ("terms",)
+    __array_ufunc__ = None  # numbers of NumPy leave products to `__rmul__`
+
+    def __init__(self, terms: dict[Stored, float]) -> None:
+        self.terms = terms
+
+    def __mul__(self, factor: float) -> RowVector:
+        return RowVector({each: float(factor) * of for each, of in self.terms.items()})
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: RowVector) -> RowVector:
+        terms = dict(self.terms)
+        for each, factor in other.terms.items():
+            terms[each] = terms.get(each, 0.0) + factor
+        return RowVector(terms)
+
+    def __sub__(self, other: RowVector) -> RowVector:
+        return self + other * -1.0
+
+    @property
+    def keys(self) -> list[tuple[int, float]]:
+        """Keys and factors, as the parts take them."""
+        return [(each.key, factor) for each, factor in self.terms.items()]
+
+
+class PartedOracle:
+    """A loss of scores, times a matrix whose rows are in parts that no query crosses.
+
+    Parameters
+    ----------
+    engine : Engine
+    """
+
+    euclidean = True  # inner products of weights are sums over features
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.n_rows, self.n_features = engine.n_rows, engine.n_columns
+        self.n_products = self.n_evaluations = 0
+        self._numbers = itertools.count()
+        self._kept: weakref.WeakValueDictionary[int, Stored] = weakref.WeakValueDictionary()
+        self._dead: list[int] = []  # keys that no vector has any more
+        self._waiting: list[Request] = [("forget",)]  # to be sent with the next request
+        self._stale = self._restoring = False  # whether a part has lost its vectors, or they are being made again
+        self._row_norm: float | None = None
+
+    def zeros(self) -> RowVector:
+        """Return the scores of w = 0."""
+        return RowVector({})
+
+    def scores(self, w: Vector) -> RowVector:
+        """Compute X w: one product with X."""
+        self.n_products += 1
+        found, planes = self._store_scores(w.copy()), [each for each in self._kept.values() if each.stage == 1]
+        products = self._forward(found.key, w, [each.key for each in planes])
+        for each, product in zip(planes, products, strict=True):
+            each.products[found.key] = product
+        return RowVector({found: 1.0})
+
+    def settle(self, scores: RowVector) -> RowVector:
+        """Return a sum of scores as one vector, which the parts make before they do anything else."""
+        if len(scores.terms) < 2:
+            return scores
+        w = np.zeros(self.n_features)
+        for each, factor in scores.terms.items():
+            w += factor * np.asarray(each.w)
+        found = self._store_scores(w)
+        self._waiting.append(("combine", found.key, scores.keys))
+        for plane in self._kept.values():
+            known = _known(plane, scores)
+            if plane.stage == 1 and known is not None:
+                plane.products[found.key] = known
+        return RowVector({found: 1.0})
+
+    def dot(self, u: RowVector, v: RowVector) -> float:
+        """Return the inner product of two vectors of rows."""
+        if len(u.terms) == 1:
+            [(stored, factor)] = u.terms.items()
+            known = _known(stored, v)
+            if known is not None:
+                return factor * known
+        return float(sum(self._ask("inner", lambda: (u.keys, v.keys))))
+
+    def spread(self, scores: RowVector) -> float:
+        """Return the difference of the largest and the smallest score."""
+        least, greatest = zip(*self._ask("extremes", lambda: (scores.keys,)), strict=True)
+        return float(max(greatest) - min(least))
+
+    def risk(self, scores: RowVector) -> Risk:
+        """Compute value and plane of the loss at `scores`: one counting pass, no product."""
+        self.n_evaluations += 1
+        g = self._store(lambda key: lambda: self._evaluate(key, scores, []), stage=1)
+        against = [each.key for each in scores.terms]
+        shares = self._evaluate(g.key, scores, against)
+        g.products = dict(zip(against, map(sum, zip(*(each.products for each in shares), strict=True)), strict=True))
+        value = finite(sum(each.value for each in shares) + self._error_of_value())
+        return Risk(value, sum(each.offset for each in shares), RowVector({g: 1.0}))
+
+    def subgradient(self, g: RowVector) -> Vector:
+        """Compute X' g: one product with X."""
+        self.n_products += 1
+        return finite(_sum(self._ask("backward", lambda: (g.keys,))))
+
+    def collect(self, scores: RowVector) -> Vector:
+        """Return a vector of rows, part after part."""
+        return np.concatenate(self._ask("collect", lambda: (scores.keys,)))
+
+    def inner(self, u: Vector, v: Vector) -> Any:
+        """Return the inner product of two weight vectors; `u` may hold one per row."""
+        return inner(u, v)
+
+    def inner_rounding(self, w: Vector) -> float:
+        """Return 0: weights are those of the features that were given."""
+        return 0.0
+
+    def rounding_of_bounds(self, alpha: float, norms: float, slope: float, negligible: float) -> float:
+        """Bound by how much rounding of products may bring bounds together; see `LinearOracle`."""
+        if rounding_of_rows(self.n_rows**0.5 * slope, alpha, norms) <= negligible:
+            return 0.0
+        if self._row_norm is None:
+            self.n_products += 1
+            self._row_norm = float(np.sqrt(sum(self._ask("square", tuple)) / self.n_rows))
+        return rounding_of_rows(self._row_norm, alpha, norms)
+
+    def _error_of_value(self) -> float:
+        """Return by how much the value evaluated last may be too small."""
+        return 0.0
+
+    def _forward(self, key: int, w: Vector, against: Sequence[int] = ()) -> list[float]:
+        found = self._ask("forward", lambda: (key, w, against))
+        finite(sum(each[0] for each in found))
+        return [sum(each) for each in zip(*(products for _, products in found), strict=True)]
+
+    def _evaluate(self, key: int, scores: RowVector, against: Sequence[int]) -> list[Share]:
+        return self._ask("count", lambda: (key, scores.keys, against))
+
+    def _store_scores(self, w: Vector) -> Stored:
+        return self._store(lambda key: lambda: self._forward(key, w), 0, w)
+
+    def _store(self, make: Callable[[int], Callable[[], Any]], stage: int, w: Vector | None = None) -> Stored:
+        """Return a key for a vector; `make` returns the function that computes it again."""
+        key = next(self._numbers)
+        stored = Stored(key, make(key), stage, w)
+        self._kept[key] = stored
+        weakref.finalize(stored, self._dead.append, key).atexit = False
+        return stored
+
+    def _ask(self, name: str, arguments: Callable[[], tuple[Any, ...]]) -> list[Any]:
+        """Ask all parts the same."""
+        return self._ask_each(lambda: [(name, *arguments())] * self._engine.n_parts)
+
+    def _ask_each(self, requests: Callable[[], list[Request]]) -> list[Any]:
+        """Ask each part, after what is waiting; if parts are lost, make what they had again, and ask again."""
+        for _ in range(_MOST_LOSSES):
+            try:
+                if self._stale:
+                    self._restore()
+                return self._send(requests)
+            except PartsLost:
+                if self._restoring:  # starts again
+                    raise
+                self._stale = True
+        raise RuntimeError(f"Parts of the data were lost {_MOST_LOSSES} times in a row: workers keep dying.")
+
+    def _send(self, requests: Callable[[], list[Request]]) -> list[Any]:
+        asked = requests()  # which may ask for something itself
+        # Sums are made before the vectors that they are made of are forgotten.
+        dead, before = list(self._dead), list(self._waiting)
+        if dead:
+            before.append(("release", dead))
+        answers = self._engine.ask([[*before, request] for request in asked])
+        del self._dead[: len(dead)]
+        self._waiting = []
+        return answers
+
+    def _restore(self) -> None:
+        """Make all vectors again that are in use."""
+        self._waiting, self._stale, self._restoring = [("forget",)], False, True
+        try:
+            self._remake()
+        finally:
+            self._restoring = False
+
+    def _remake(self) -> None:
+        for stored in sorted(self._kept.values(), key=lambda stored: (stored.stage, stored.key)):
+            if stored.stage == 2:
+                self._return_to_last()
+            stored.remake()
+        self._return_to_last()
+
+    def _return_to_last(self) -> None:
+        """Evaluate the scores again that were evaluated last, where the loss keeps something of them."""
+
+
+class SmoothPartedOracle(PartedOracle):
+    """A smooth loss of scores, times a matrix whose rows are in parts that no query crosses.
+
+    Parameters
+    ----------
+    engine : Engine
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self.rounding = 0.0
+        self._last: RowVector | None = None  # where second derivatives are known
+
+    def risk(self, scores: RowVector) -> Risk:
+        """Compute value and plane of the loss at `scores`: one counting pass, no product."""
+        self._last = None
+        found = super().risk(scores)
+        self._last = scores
+        return found
+
+    def curvature(self, q: RowVector) -> RowVector:
+        """Multiply q by the second derivative of the loss at the scores evaluated last: no product."""
+        self.n_evaluations += 1
+        found = self._store(lambda key: lambda: self._curve(key, q), stage=2)
+        self._curve(found.key, q)
+        return RowVector({found: 1.0})
+
+    def diagonal(self) -> Vector:
+        """Approximate the diagonal of the second derivative of R, as if rows were compared with the mean of a part."""
+        self.n_products += 2
+        return finite(_sum(self._ask("diagonal", tuple)))
+
+    def _curve(self, key: int, q: RowVector) -> None:
+        # Computed together with the request that uses it.
+        self._waiting.append(("curve", key, q.keys))
+
+    def _evaluate(self, key: int, scores: RowVector, against: Sequence[int]) -> list[Share]:
+        shares = super()._evaluate(key, scores, against)
+        self.rounding = sum(each.rounding for each in shares)
+        return shares
+
+    def _return_to_last(self) -> None:
+        if self._last is not None:
+            key = next(self._numbers)
+            self._evaluate(key, self._last, [])
+            self._dead.append(key)
+
+
+class BinnedOracle(PartedOracle):
+    """The hinge of one ranking, whose rows are in parts, from histograms of scores.
+
+    See `kernelrank.losses.BinnedHinge`.
+
+    An evaluation takes two rounds: histograms come in, then what each part has to know of the others goes out. Their
+    size depends on the range of the scores and on the accuracy, not on the number of rows.
+
+    Parameters
+    ----------
+    engine : Engine
+    groups : sequence of ndarray
+        Numbers of the groups of each part, from the lowest utilities to the highest.
+    total : float
+        Pairs, or their weight.
+    tol : float
+        Of the solver. The error that is due to bins is kept far below.
+    """
+
+    def __init__(self, engine: Engine, groups: Sequence[NDArray[np.intp]], total: float, tol: float) -> None:
+        super().__init__(engine)
+        self._groups, self._total, self._accuracy = groups, total, _SHARE_OF_TOL * tol
+        self._resolution, self._error = _FIRST_RESOLUTION, 0.0
+        self._most = min(_MOST_BINS, _MOST_COUNTS // max(len(each) for each in groups))
+
+    def _error_of_value(self) -> float:
+        return self._error
+
+    def _evaluate(self, key: int, scores: RowVector, against: Sequence[int]) -> list[Share]:
+        pooled: Pooled | None = None
+
+        def requests() -> list[Request]:
+            # Asked again after a loss: scores that are computed again may fall into other bins.
+            nonlocal pooled
+            pooled = self._pool(scores)
+            return [("count_binned", key, scores.keys, pooled.outside(k), against) for k in range(len(self._groups))]
+
+        return self._ask_each(requests)
+
+    def _pool(self, scores: RowVector) -> Pooled:
+        """Return histograms that are fine enough, or as fine as possible."""
+        while True:
+            found = self._ask("histogram", lambda: (scores.keys, self._resolution, self._most))
+            spread = finite(max(each.greatest for each in found) - min(each.least for each in found))
+            finest = _power_of_two((self._most - 2) / max(spread, 1e-300))
+            if finest < 1:
+                raise ValueError(
+                    f"The scores are {spread:.3g} apart, too far for bins of width 1. Standardise the features,"
+                    ' increase alpha, or count with counting="gather".'
+                )
+            if any(each.counts is None for each in found) or self._resolution > finest:
+                self._resolution = int(min(finest, self._resolution // 2))
+                continue
+            pooled = Pooled(found, self._groups, self._resolution)
+            self._error = pooled.ambiguous() / (self._resolution * self._total)
+            if self._error <= self._accuracy or 2 * self._resolution > finest:
+                return pooled
+            # The error falls with the square of the resolution.
+            finer = self._resolution * np.sqrt(self._error / self._accuracy)
+            self._resolution = int(min(finest, 2 * _power_of_two(finer)))
+
+
+def _power_of_two(x: float) -> float:
+    """Return the largest power of two that is not greater."""
+    return float(2.0 ** np.floor(np.log2(min(x, 2.0**40))))
+
+
+def _known(plane: Stored, scores: RowVector) -> float | None:
+    """Return the inner product of a vector with a sum of scores, if it follows from known ones."""
+    if any(each.key not in plane.products for each in scores.terms):
+        return None
+    return sum(factor * plane.products[each.key] for each, factor in scores.terms.items())
+
+
+def _sum(vectors: Sequence[Vector]) -> Vector:
+    total = vectors[0].copy()
+    for each in vectors[1:]:
+        total += each
+    return total
