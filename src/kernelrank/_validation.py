@@ -86,14 +86,22 @@ def check_weights(
     """Return weights as a finite, non-negative vector, or None."""
     if weights is None:
         return None
+    vector = check_some_weights(weights, n_rows, name, of)
+    if n_rows and not vector.any():
+        raise NoComparablePairsError(f"{name} is zero everywhere, so no pair has a positive weight.")
+    return vector
+
+
+def check_some_weights(
+    weights: ArrayLike, n_rows: int, name: str = "sample_weight", of: str = "rows"
+) -> NDArray[np.float64]:
+    """Return the weights of some of the rows, which may all be zero, as a finite, non-negative vector."""
     vector = as_array(weights, name)
     if vector.ndim > 1:
         raise ValueError(f"{name} must be a 1D array with one element for each of the {of}, got shape {vector.shape}.")
     vector = check_vector(np.full(n_rows, vector) if vector.ndim == 0 else vector, name, n_rows, of)
     if (vector < 0).any():
         raise ValueError(f"{name} must not be negative.")
-    if n_rows and not vector.any():
-        raise NoComparablePairsError(f"{name} is zero everywhere, so no pair has a positive weight.")
     return vector
 
 

@@ -50,15 +50,19 @@ def make_solver(
     def oracle_of(products: Products) -> LinearOracle:
         return LinearOracle(products, hinge) if loss == "hinge" else SmoothLinearOracle(products, squares)
 
-    def make(products: Products, *, planes: Iterable[Plane] = (), **options: Any) -> Bundle | Newton:
-        oracle = oracle_of(products)
-        if isinstance(oracle, SmoothLinearOracle):
-            return Newton(oracle, **options)  # has no use for planes
-        return Bundle(oracle, planes=planes, **options)
+    def make(products: Products, **options: Any) -> Bundle | Newton:
+        return solver_of(oracle_of(products), **options)
 
     if positive and isinstance(products, WideProducts):
         return PositiveRows(oracle_of(products), products, make, start=start)
     return make(products, positive=positive, start=start)
+
+
+def solver_of(oracle: Any, *, planes: Iterable[Plane] = (), **options: Any) -> Bundle | Newton:
+    """Return the solver of an oracle: Newton's method if it has second derivatives."""
+    if hasattr(oracle, "curvature"):
+        return Newton(oracle, **options)  # has no use for planes
+    return Bundle(oracle, planes=planes, **options)
 
 
 def convergence_message(loss: LossName, tol: float, result: Result) -> str:

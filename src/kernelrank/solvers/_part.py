@@ -45,15 +45,14 @@ class Part:
         self._products, self._loss = products, loss
         self._vectors: dict[int, Vector] = {}
 
-    def replace_loss(self, loss: Any) -> None:
-        """Replace the loss, and forget all vectors."""
-        self._loss = loss
-        self._vectors.clear()
-
     def answer(self, requests: Sequence[Request]) -> list[Any]:
         """Return the answers to requests, one after the other."""
         with np.errstate(over="ignore", invalid="ignore"):  # the solver looks for numbers that are not finite
             return [getattr(self, name)(*arguments) for name, *arguments in requests]
+
+    def answer_last(self, requests: Sequence[Request]) -> Any:
+        """Return the answer to the last of several requests."""
+        return self.answer(requests)[-1]
 
     def forward(self, key: int, w: Vector, against: Sequence[int]) -> tuple[float, list[float]]:
         """Compute and keep X w; return 0, or NaN if it is not finite, and its inner products with other vectors."""
@@ -110,6 +109,18 @@ class Part:
     def collect(self, terms: Terms) -> Vector:
         """Return a sum of vectors."""
         return self._sum(terms)
+
+    def multiply(self, w: Vector) -> Vector:
+        """Compute X w, which is not kept."""
+        return self._products.forward(w)
+
+    def multiply_transposed(self, g: Vector) -> Vector:
+        """Compute X' g."""
+        return self._products.backward(g)
+
+    def multiply_squares(self, d: Vector) -> Vector:
+        """Compute (X * X)' d, elementwise."""
+        return self._products.squares(d)
 
     def square(self) -> float:
         """Return the sum of the squared norms of the rows."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,10 +24,12 @@ from kernelrank._dense import inner
 from kernelrank.losses import Pooled, Risk
 from kernelrank.solvers._oracle import finite, rounding_of_rows
 from kernelrank.solvers._part import Request, Share
+from kernelrank.solvers._products import Products
 
 Vector = NDArray[np.float64]
 
 _MOST_LOSSES = 20  # of parts in a row, without a request that succeeds
+_KEEP_DYING = f"Parts of the data were lost {_MOST_LOSSES} times in a row: workers keep dying."
 _FIRST_RESOLUTION = 256  # bins per unit
 _MOST_BINS, _MOST_COUNTS = 1 << 17, 1 << 20  # of a group, and of all groups of a part
 _SHARE_OF_TOL = 0.01  # error due to bins
@@ -259,7 +262,7 @@ class PartedOracle:
                 if self._restoring:  # starts again
                     raise
                 self._stale = True
-        raise RuntimeError(f"Parts of the data were lost {_MOST_LOSSES} times in a row: workers keep dying.")
+        raise RuntimeError(_KEEP_DYING)
 
     def _send(self, requests: Callable[[], list[Request]]) -> list[Any]:
         asked = requests()  # which may ask for something itself
@@ -399,6 +402,28 @@ class BinnedOracle(PartedOracle):
             # The error falls with the square of the resolution.
             finer = self._resolution * np.sqrt(self._error / self._accuracy)
             self._resolution = int(min(finest, 2 * _power_of_two(finer)))
+
+
+def make_gathered_products(engine: Engine, n_rows_of_parts: Sequence[int]) -> Products:
+    """Prepare products with rows in parts, whose scores are gathered in one vector: part after part."""
+    cuts = np.cumsum(n_rows_of_parts)[:-1]
+
+    def ask(requests: list[Request]) -> list[Any]:
+        for _ in range(_MOST_LOSSES):
+            with suppress(PartsLost):
+                return engine.ask([[request] for request in requests])
+        raise RuntimeError(_KEEP_DYING)
+
+    def forward(w: Vector) -> Vector:
+        return np.concatenate(ask([("multiply", w)] * engine.n_parts))
+
+    def backward(g: Vector) -> Vector:
+        return _sum(ask([("multiply_transposed", part) for part in np.split(g, cuts)]))
+
+    def squares(d: Vector) -> Vector:
+        return _sum(ask([("multiply_squares", part) for part in np.split(d, cuts)]))
+
+    return Products(engine.n_rows, engine.n_columns, forward, backward, squares)
 
 
 def _power_of_two(x: float) -> float:

@@ -1,0 +1,6 @@
+"""The same estimators on Dask collections, whose rows stay on the workers of a cluster."""
+
+from kernelrank.dask._engine import Communication
+from kernelrank.dask._rank_svm import RankSVM
+
+__all__ = ["Communication", "RankSVM"]

@@ -1,0 +1,83 @@
+"""Dask collections as chunks of rows that belong together."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank._validation import as_id_array, as_numbers
+
+
+class Given(NamedTuple):
+    """Chunks of one argument of `fit`.
+
+    Attributes
+    ----------
+    parts : list
+        Delayed chunks; a single array, if it is not a collection.
+    sizes : list of int or None
+        Rows of each chunk; None if they are not known.
+    """
+
+    parts: Any
+    sizes: list[int] | None
+
+
+def is_collection(value: Any) -> bool:
+    """Return whether a value is a Dask array, data frame or column."""
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+def chunks_of_rows(X: Any, user: str) -> Given:
+    """Return the chunks of a matrix; columns of several blocks are put together."""
+    if not is_collection(X):
+        raise TypeError(
+            f"kernelrank.dask.{user} takes a Dask array or data frame, got {type(X).__name__}. Use"
+            f" dask.array.from_array(X, chunks=...), or kernelrank.{user} for data in memory."
+        )
+    if hasattr(X, "chunks") and hasattr(X, "numblocks"):
+        if X.ndim != 2:
+            raise ValueError(f"X must be a matrix, got a Dask array of {X.ndim} dimensions.")
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+    return _chunks(X)
+
+
+def chunks_of_column(value: Any, name: str, X: Given) -> Given | None:
+    """Return the chunks of y, qid or weights, one for each chunk of X, or the whole if it is in memory."""
+    if value is None:
+        return None
+    if not is_collection(value):
+        return Given(as_id_array(value) if name == "qid" else as_numbers(value, name), None)
+    found = value
+    if hasattr(value, "chunks") and _known(value.chunks[0]) and X.sizes is not None:
+        if sum(value.chunks[0]) != sum(X.sizes):
+            raise ValueError(f"{name} has {sum(value.chunks[0])} elements, but there are {sum(X.sizes)} rows.")
+        found = value.rechunk({0: tuple(X.sizes), **({1: -1} if value.ndim == 2 else {})})
+    found = _chunks(found)
+    if len(found.parts) != len(X.parts):
+        raise ValueError(
+            f"{name} has {len(found.parts)} chunks, but X has {len(X.parts)}, and the sizes of some are not known."
+            " Call compute_chunk_sizes() of Dask arrays, or take X and the others from the same data frame."
+        )
+    return found
+
+
+def slices_of(given: Given, name: str, sizes: list[int]) -> list[Any]:
+    """Return a column in memory in slices, one for each chunk of X."""
+    whole: NDArray[Any] = given.parts
+    if len(whole) != sum(sizes):
+        raise ValueError(f"{name} has {len(whole)} elements, but there are {sum(sizes)} rows.")
+    return np.split(whole, np.cumsum(sizes)[:-1])
+
+
+def _chunks(value: Any) -> Given:
+    parts = list(np.ravel(np.asarray(value.to_delayed(), dtype=object)))
+    sizes = getattr(value, "chunks", [(np.nan,)])[0] if hasattr(value, "chunks") else (np.nan,)
+    return Given(parts, [int(size) for size in sizes] if _known(sizes) else None)
+
+
+def _known(sizes: Any) -> bool:
+    return bool(np.isfinite(np.asarray(sizes, np.float64)).all())

@@ -1,0 +1,182 @@
+"""Prediction for Dask collections, chunk by chunk, and the conversion to an ordinary estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelrank._rules import NONE, Rule, choice
+from kernelrank.dask._chunks import chunks_of_rows, is_collection
+from kernelrank.dask._data import Parts
+
+Array = Any  # a NumPy array, or a Dask array for collections
+
+CLIENT = NONE | Rule("a distributed.Client", lambda value: hasattr(value, "scheduler_info"))
+COUNTING = choice("auto", "gather", "bins")
+
+
+class OnCollections:
+    """Methods for collections; a subclass is an estimator as well, and names its local class.
+
+    A model that was fitted to a collection predicts any data.
+    """
+
+    _local: ClassVar[Callable[..., Any]]  # the ordinary estimator
+    client: Any
+
+    def to_local(self) -> Any:
+        """Return the ordinary estimator, with the same parameters and the same solution.
+
+        Returns
+        -------
+        estimator
+            It can be saved, and has no reference to the cluster.
+        """
+        names = self._local._get_param_names()  # type: ignore[attr-defined]
+        local = self._local(**{name: getattr(self, name) for name in names})
+        local.__dict__.update({name: value for name, value in self._learnt().items() if name != "communication_"})
+        return local
+
+    def predict(self, X: Any) -> Array:
+        """Return the score of every row of X; within a query, a higher score is a better rank.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or any data that the ordinary estimator takes
+
+        Returns
+        -------
+        dask.array.Array of shape (n_samples,), or ndarray for data in memory
+            Computed when it is asked for, chunk by chunk.
+        """
+        local = self.to_local()
+        if not is_collection(X):
+            return local.predict(X)
+        import dask.array as da
+        from dask.delayed import delayed
+
+        given, model = chunks_of_rows(X, type(self).__name__), delayed(local, pure=False)
+        outputs = tuple(np.shape(getattr(self, "coef_", np.empty(0)))[:-1])
+        sizes = [np.nan] * len(given.parts) if given.sizes is None else given.sizes
+        predict = delayed(predict_chunk, pure=False)
+        parts = [
+            da.from_delayed(
+                predict(model, part, outputs), shape=(size, *outputs), meta=np.empty((0,) * (1 + len(outputs)))
+            )
+            for part, size in zip(given.parts, sizes, strict=True)
+        ]
+        return da.concatenate(parts)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of every row of X, as `predict` does; scikit-learn's scorers use this method.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or any data that the ordinary estimator takes
+
+        Returns
+        -------
+        dask.array.Array of shape (n_samples,), or ndarray for data in memory
+        """
+        return self.predict(X)
+
+    def rank(self, X: Any, qid: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the rank of every row in its query: 1 is the best, and equal scores share the better rank.
+
+        Scores and query ids are gathered; X is not.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or any data that the ordinary estimator takes
+        qid : array-like or dask array of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores, qid = self._compute(self.predict(X), _qid_of(X, qid))
+        ranks: NDArray[np.int64] = self._with_scores(scores).rank(_Scored(scores), qid)
+        return ranks
+
+    def score(self, X: Any, y: Any, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean concordance over queries; see :func:`kernelrank.metrics.concordance_index`.
+
+        Scores, utilities and query ids are gathered; X is not.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or any data that the ordinary estimator takes
+        y : array-like or dask array of shape (n_samples,)
+        qid, sample_weight : array-like or dask array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        found = self._compute(self.predict(X), y, _qid_of(X, qid), sample_weight)
+        scores, y, qid, sample_weight = found
+        return float(self._with_scores(scores).score(_Scored(scores), y, qid=qid, sample_weight=sample_weight))
+
+    def _with_scores(self, scores: NDArray[np.float64]) -> Any:
+        """Return the ordinary estimator, which takes these scores for those of any data."""
+        local = self.to_local()
+        local.predict = lambda X: scores
+        return local
+
+    def _learnt(self) -> dict[str, Any]:
+        """Return what a fit has set."""
+        parameters = {*self._local._get_param_names(), "client", "counting"}  # type: ignore[attr-defined]
+        return {name: value for name, value in vars(self).items() if name not in parameters}
+
+    def _compute(self, *values: Any) -> Sequence[Any]:
+        """Compute those values that are collections, in one go."""
+        return compute(self.client, *values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the client, which belongs to this process."""
+        state: Any = super().__getstate__()
+        return {**state, "client": None}
+
+
+class _Scored:
+    """Stands for rows whose scores are known."""
+
+    def __init__(self, scores: NDArray[np.float64]) -> None:
+        self.shape = (len(scores), 0)
+
+
+def compute(client: Any, *values: Any) -> Sequence[Any]:
+    """Return values, of which collections become arrays; their chunks are computed in one go."""
+    import dask.base
+
+    chunks = [list(np.ravel(np.asarray(each.to_delayed(), object))) if is_collection(each) else [] for each in values]
+    flat = [chunk for some in chunks for chunk in some]
+    found = iter(dask.base.compute(*flat) if client is None else client.gather(client.compute(flat)))
+    gathered = [[np.asarray(next(found)) for _ in some] for some in chunks]
+    return [np.concatenate(some) if some else each for some, each in zip(gathered, values, strict=True)]
+
+
+def predict_chunk(model: Any, X: Any, outputs: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the scores of a chunk, which may have no rows."""
+    return np.asarray(model.predict(X)) if X.shape[0] else np.empty((0, *outputs))
+
+
+def noted(parts: Parts) -> dict[str, Any]:
+    """Return the attributes that scikit-learn sets for X."""
+    found: dict[str, Any] = {"n_features_in_": parts.engine.n_columns}
+    if parts.names is not None:
+        found["feature_names_in_"] = np.array(parts.names, dtype=object)
+    return found
+
+
+def _qid_of(X: Any, qid: Any) -> Any:
+    """Return the query ids, which may be a column of a data frame."""
+    columns = getattr(X, "columns", None)
+    if columns is None or "qid" not in list(columns):
+        return qid
+    if qid is not None:
+        raise ValueError("qid was given twice: as an argument and as a column of X. Drop one of them.")
+    return X["qid"]

@@ -1,0 +1,212 @@
+"""The ranking support vector machine on Dask collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import kernelrank.estimators
+from kernelrank._refit import refit
+from kernelrank._rules import check_parameters
+from kernelrank._threads import resolve_threads
+from kernelrank._warnings import warn
+from kernelrank.dask._collections import CLIENT, COUNTING, OnCollections, noted
+from kernelrank.dask._data import parts_of
+from kernelrank.dask._oracles import gathered_oracle, pose, prepare_products, wants_bins
+from kernelrank.dask._workers import choose_workers
+from kernelrank.estimators._svm_solver import convergence_message, make_report, solver_of
+from kernelrank.exceptions import ConvergenceWarning
+from kernelrank.kernels import Linear, make_kernel
+from kernelrank.pairs import PreferencePairs
+from kernelrank.pairs._preferences import check_preferences
+
+
+class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
+    r"""Linear ranking support vector machine for Dask collections, with a certificate of its accuracy.
+
+    Minimises the same objective as :class:`kernelrank.RankSVM`, with the same solver. The rows stay on the workers:
+    each holds a part of them, computes products with it, and counts its pairs. What travels per iteration are vectors
+    with one number per feature.
+
+    Parameters
+    ----------
+    alpha, loss, query_weighting, positive, tol, max_iter, warm_start, verbose
+        As in :class:`kernelrank.RankSVM`.
+    kernel : "linear"
+        Other kernels need features first: map the chunks of X with :class:`kernelrank.NystromMap`.
+    n_basis : None
+    n_jobs : int, default=None
+        Threads in this process. A worker uses as many as Dask gives it.
+    random_state : None or int
+        Not used.
+    counting : {"auto", "gather", "bins"}, default="auto"
+        How pairs of one ranking, without queries, are counted across workers. "gather" collects the scores of all rows
+        in the client, 8 bytes per row in each direction and iteration: exact. "bins" collects histograms of scores,
+        whose size does not depend on the number of rows; the error is part of `gap_`. Rows go to workers by ranges of y
+        first, unless there are at most 64 distinct values. "auto" gathers up to two million rows, and with the squared
+        hinge.
+    client : distributed.Client, default=None
+        By default the client that was made last in this process; if there is none, chunks are computed by Dask's local
+        scheduler, and rows are held in this process.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Named tuple ``(rounds, messages, bytes_sent, bytes_received)`` of the client, for the fit.
+    coef_, objective_, gap_, n_iter_, n_pairs_, history_, n_features_in_, feature_names_in_
+        As in :class:`kernelrank.RankSVM`.
+
+    See Also
+    --------
+    kernelrank.RankSVM : For data in memory, and for files larger than memory (:class:`kernelrank.io.RowStore`).
+
+    Notes
+    -----
+    Queries are never split: rows of a query that is in several parts move to the part that has most of them. Each
+    worker has one part, made of consecutive chunks. The result is the same to the last bit for the same chunks and the
+    same number of workers, and the same up to rounding for others.
+
+    If a worker is lost, Dask computes its rows again on another one, and the fit goes on.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from kernelrank.dask import RankSVM
+    >>> rng = np.random.default_rng(0)
+    >>> X = da.from_array(rng.normal(size=(1000, 5)), chunks=(250, 5))
+    >>> y = X[:, 0] + X[:, 1]
+    >>> model = RankSVM(alpha=0.01).fit(X, y)
+    >>> bool(model.gap_ <= 1e-3)
+    True
+    >>> model.predict(X)[:3].compute().shape
+    (3,)
+    >>> model.to_local()
+    RankSVM(alpha=0.01)
+    """
+
+    _local = kernelrank.estimators.RankSVM
+    _rules: ClassVar[dict[str, Any]] = {"client": CLIENT, "counting": COUNTING}
+
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        *,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        kernel: Any = "linear",
+        n_basis: int | None = None,
+        query_weighting: Literal["query", "pair"] = "query",
+        positive: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: int | Callable[[Any], None] = 0,
+        counting: Literal["auto", "gather", "bins"] = "auto",
+        client: Any = None,
+    ) -> None:
+        super().__init__(
+            alpha,
+            loss=loss,
+            kernel=kernel,
+            n_basis=n_basis,
+            query_weighting=query_weighting,
+            positive=positive,
+            tol=tol,
+            max_iter=max_iter,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.counting = counting
+        self.client = client
+
+    def fit(self, X: Any, y: Any, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on utilities.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (n_samples, n_features)
+            With dense chunks, or chunks that are SciPy's sparse matrices. A data-frame column named "qid" is taken as
+            the query of each row.
+        y : array-like, dask array or column of shape (n_samples,)
+        qid, sample_weight : array-like, dask array or column of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        self._require_target(y)
+        threads = resolve_threads(self.n_jobs)
+
+        def wants_ranges(n_rows: int, few: bool) -> bool:
+            return wants_bins(n_rows, self.counting, self.loss)
+
+        workers = choose_workers(self.client, threads)
+        with parts_of(workers, X, y, qid, sample_weight, user="RankSVM", wants_ranges=wants_ranges) as parts:
+            if self.verbose and not callable(self.verbose):
+                print(f"{parts.n_rows:,} rows in {parts.engine.n_parts} parts, {parts.moved:,} were moved", flush=True)
+            posed = pose(parts, self.loss, self.query_weighting, self.counting, self.tol, threads)
+            return self._minimize(parts, posed.oracle, posed.n_pairs, parts.n_queries is not None)
+
+    def fit_pairs(  # type: ignore[override]
+        self, X: Any, pairs: ArrayLike, *, weight: ArrayLike | None = None
+    ) -> Self:
+        """Train on explicit preferences, which are in this process; the scores of all rows are gathered.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (n_samples, n_features)
+        pairs : array-like of shape (n_pairs, 2)
+            Numbers of rows, ``[winner, loser]``, as in :meth:`kernelrank.RankSVM.fit_pairs`.
+        weight : array-like of shape (n_pairs,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        workers = choose_workers(self.client, resolve_threads(self.n_jobs))
+        with parts_of(workers, X, None, None, None, user="RankSVM", wants_ranges=lambda *_: False) as parts:
+            preferences = PreferencePairs.of_checked(check_preferences(pairs, parts.n_rows, weight, None))
+            oracle = gathered_oracle(prepare_products(parts), preferences, self.loss, self.query_weighting)
+            return self._minimize(parts, oracle, preferences.n_pairs, False)
+
+    def _check(self) -> None:
+        check_parameters(self, **self._rules)
+        require_linear(self)
+        if self.counting == "bins":
+            wants_bins(0, self.counting, self.loss)  # raises an error if that cannot be
+
+    def _minimize(self, parts: Any, oracle: Any, n_pairs: int | float, with_queries: bool) -> Self:
+        start = self._last_solution(oracle.n_features)
+        solver = solver_of(oracle, positive=self.positive, start=start)
+        result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=make_report(self.verbose))
+        with refit(self) as fitted:
+            fitted._store(
+                result,
+                noted(parts),
+                {"coef_": result.w},
+                history_=result.history,
+                n_pairs_=n_pairs,
+                communication_=parts.engine.communication,
+                _fitted_with_queries=with_queries,
+            )
+        if not result.converged:
+            warn(convergence_message(self.loss, self.tol, result), ConvergenceWarning)
+        return self
+
+
+def require_linear(estimator: Any) -> None:
+    """Raise an error unless the kernel is linear."""
+    if not isinstance(make_kernel(estimator.kernel), Linear) or estimator.n_basis is not None:
+        raise ValueError(
+            'kernelrank.dask has the linear kernel only: kernel="linear", n_basis=None. For others, make features'
+            " first: fit kernelrank.NystromMap to some rows, and map its transform over the chunks of X."
+        )

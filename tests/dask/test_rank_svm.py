@@ -1,0 +1,294 @@
+"""RankSVM on collections: the same answers as on the same rows in memory."""
+
+import time
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import kernelrank
+from kernelrank.dask import RankSVM
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+
+
+def data(rng, m=1200, n=5):
+    X = rng.normal(size=(m, n))
+    y = np.round(X[:, 0] - X[:, 1] + rng.normal(size=m), 1)
+    return X, y, np.sort(rng.integers(0, 60, m))
+
+
+def assert_same(model, local):
+    """Both objectives are within the certified gaps of the same optimum."""
+    assert model.objective_ - model.gap_ <= local.objective_ + 1e-12
+    assert local.objective_ - local.gap_ <= model.objective_ + 1e-12
+    assert model.n_pairs_ == pytest.approx(local.n_pairs_, rel=1e-12)
+    assert model.n_features_in_ == local.n_features_in_
+    assert model.gap_ >= 0
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("queries", [None, "sorted", "shuffled", "text"])
+@pytest.mark.parametrize("form", ["dense", "float32", "sparse", "columns"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighting", ["query", "pair"])
+@pytest.mark.parametrize("collections", [True, False])
+def test_models_are_those_of_the_rows_in_memory(rng, client, loss, queries, form, weighted, weighting, collections):
+    X, y, qid = data(rng)
+    X = X.astype(np.float32) if form == "float32" else X
+    if queries in (None, "shuffled", "text"):
+        qid = rng.permutation(qid)
+    qid = None if queries is None else np.array([f"q{k}" for k in qid], dtype=object) if queries == "text" else qid
+    weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8) if weighted else None
+    chunks = da.from_array(X, chunks=(250, 2 if form == "columns" else -1))
+    if form == "sparse":
+        X = sp.csr_matrix(np.where(np.abs(X) > 1, X, 0))
+        chunks = da.from_array(X.toarray(), chunks=(250, -1)).map_blocks(sp.csr_matrix)
+
+    def as_given(v, size):
+        return v if v is None or not collections or v.dtype == object else da.from_array(v, chunks=size)
+
+    options = {"alpha": 1e-3, "loss": loss, "query_weighting": weighting}
+    local = kernelrank.RankSVM(**options).fit(X, y, qid=qid, sample_weight=weights)
+    model = RankSVM(**options, client=client).fit(
+        chunks, as_given(y, 300), qid=as_given(qid, 500), sample_weight=as_given(weights, 250)
+    )
+    assert_same(model, local)
+
+
+@pytest.mark.parametrize("levels", [5, None])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bins_give_the_model_of_the_rows_in_memory(rng, client, levels, weighted):
+    X, y, _ = data(rng)
+    y = np.digitize(y, np.linspace(-2, 2, levels - 1)) if levels else y + rng.normal(size=len(y))
+    weights = rng.random(len(y)) if weighted else None
+    local = kernelrank.RankSVM(1e-3).fit(X, y, sample_weight=weights)
+    model = RankSVM(1e-3, counting="bins", client=client).fit(
+        da.from_array(X, chunks=(250, -1)), y, sample_weight=weights
+    )
+    assert_same(model, local)
+    gathered = RankSVM(1e-3, counting="gather", client=client).fit(
+        da.from_array(X, chunks=(250, -1)), y, sample_weight=weights
+    )
+    assert_same(gathered, local)
+
+
+def test_a_data_frame_with_a_column_of_queries(rng, client):
+    X, y, qid = data(rng)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(qid=qid, target=y)
+    chunks = dd.from_pandas(frame, npartitions=4)
+    features = frame.drop(columns="target")
+    local = kernelrank.RankSVM(1e-2).fit(features, y)
+    model = RankSVM(1e-2, client=client).fit(chunks.drop(columns="target"), chunks["target"])
+    assert_same(model, local)
+    np.testing.assert_array_equal(model.feature_names_in_, list("abcde"))
+    lazy = model.predict(chunks.drop(columns="target"))
+    np.testing.assert_allclose(lazy.compute(), model.to_local().predict(features), rtol=1e-12)
+    assert model.score(chunks.drop(columns="target"), chunks["target"]) == pytest.approx(
+        model.to_local().score(features, y)
+    )
+    np.testing.assert_array_equal(
+        model.rank(chunks.drop(columns="target")), model.to_local().rank(features.drop(columns="qid"), qid)
+    )
+
+
+def test_prediction_is_lazy_and_by_chunks(rng, client):
+    X, y, _ = data(rng)
+    chunks = da.from_array(X, chunks=(500, -1))
+    model = RankSVM(client=client).fit(chunks, y)
+    scores = model.predict(chunks)
+    assert scores.chunks == ((500, 500, 200),)
+    np.testing.assert_array_equal(scores.compute(), model.to_local().predict(X))
+    np.testing.assert_array_equal(model.predict(X), model.to_local().predict(X))
+    np.testing.assert_array_equal(model.decision_function(chunks).compute(), scores.compute())
+    assert model.score(chunks, da.from_array(y, chunks=100)) == model.to_local().score(X, y)
+
+
+def test_the_same_chunks_give_the_same_bits(rng, cluster):
+    X, y, qid = data(rng)
+    qid = rng.permutation(qid)
+    for options in ({"qid": qid}, {}):
+        for counting in ("gather", "bins"):
+            models = [
+                RankSVM(1e-3, counting=counting, client=cluster).fit(da.from_array(X, chunks=(150, -1)), y, **options)
+                for _ in range(3)
+            ]
+            for model in models[1:]:
+                np.testing.assert_array_equal(model.coef_, models[0].coef_)
+
+
+def test_nothing_is_left_on_the_workers(rng, cluster):
+    X, y, qid = data(rng)
+    chunks = da.from_array(X, chunks=(300, -1))
+    RankSVM(client=cluster).fit(chunks, y, qid=qid)
+    with pytest.raises(ValueError, match="NaN"):
+        RankSVM(client=cluster).fit(da.from_array(np.where(X > 2, np.nan, X), chunks=(300, -1)), y)
+    for _ in range(50):
+        left = cluster.run(lambda dask_worker: len(dask_worker.data) + len(dask_worker.state.actors))
+        tasks = cluster.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+        if not any(left.values()) and tasks == 0:
+            break
+        time.sleep(0.1)
+    assert not any(left.values())
+    assert tasks == 0
+
+
+def test_what_travels_does_not_grow_with_the_rows(rng, client):
+    """Weights of features and numbers with queries and bins; scores if they are gathered."""
+    bytes_per_round = {}
+    for m in (5000, 20_000):
+        X, y, qid = data(rng, m)
+        y = y + rng.normal(size=m)
+        chunks = da.from_array(X, chunks=(m // 4, -1))
+        for name, options, more in (
+            ("queries", {}, {"qid": qid}),
+            ("bins", {"counting": "bins"}, {}),
+            ("gather", {"counting": "gather"}, {}),
+        ):
+            found = RankSVM(1e-2, client=client, **options).fit(chunks, y, **more).communication_
+            assert found.messages >= 2 * found.rounds
+            bytes_per_round[name, m] = (found.bytes_sent + found.bytes_received) / found.rounds
+    assert bytes_per_round["queries", 20_000] < 1.2 * bytes_per_round["queries", 5000]
+    assert bytes_per_round["bins", 20_000] < 2 * bytes_per_round["bins", 5000]
+    assert bytes_per_round["gather", 20_000] > 3 * bytes_per_round["gather", 5000]
+
+
+def test_columns_that_are_constant_or_far_from_zero(rng, client):
+    X, y, qid = data(rng)
+    X[:, 2] = 1.0
+    X[:, 3] = qid  # constant in every query
+    for offset in (0.0, 1e8):
+        shifted = X + offset * np.array([0, 1, 0, 0, 0])
+        for options in ({"qid": qid}, {}):
+            local = kernelrank.RankSVM(1e-3).fit(X, y, **options)
+            model = RankSVM(1e-3, client=client).fit(da.from_array(shifted, chunks=(250, -1)), y, **options)
+            assert_same(model, local)
+            assert model.coef_[2] == 0.0
+            if options:
+                assert model.coef_[3] == 0.0
+
+
+def test_chunks_without_rows_are_left_out(rng, client):
+    X, y, qid = data(rng)
+    sizes = (0, 700, 0, 500, 0)
+    local = kernelrank.RankSVM().fit(X, y, qid=qid)
+    model = RankSVM(client=client).fit(da.from_array(X, chunks=(sizes, 5)), da.from_array(y, chunks=(sizes,)), qid=qid)
+    assert_same(model, local)
+    assert model.predict(da.from_array(X, chunks=(sizes, 5))).compute().shape == (1200,)
+
+
+def test_preferences(rng, client):
+    X, y, _ = data(rng, 300)
+    pairs = rng.integers(0, 300, (400, 2))
+    pairs = pairs[y[pairs[:, 0]] > y[pairs[:, 1]]]
+    weight = rng.random(len(pairs))
+    for loss in ("hinge", "squared_hinge"):
+        local = kernelrank.RankSVM(loss=loss).fit_pairs(X, pairs, weight=weight)
+        model = RankSVM(loss=loss, client=client).fit_pairs(da.from_array(X, chunks=(100, -1)), pairs, weight=weight)
+        assert_same(model, local)
+
+
+def test_positive_and_warm_start(rng, client):
+    X, y, qid = data(rng)
+    chunks = da.from_array(X, chunks=(300, -1))
+    for loss in ("hinge", "squared_hinge"):
+        local = kernelrank.RankSVM(1e-3, positive=True, loss=loss).fit(X, y, qid=qid)
+        model = RankSVM(1e-3, positive=True, loss=loss, warm_start=True, client=client).fit(chunks, y, qid=qid)
+        assert_same(model, local)
+        assert (model.coef_ >= 0).all()
+        before = model.n_iter_
+        assert model.fit(chunks, y, qid=qid).n_iter_ <= before
+
+
+def test_local_models_can_be_saved(rng, tmp_path):
+    X, y, _ = data(rng, 200)
+    model = RankSVM().fit(da.from_array(X, chunks=(100, -1)), y)
+    kernelrank.persistence.save_model(model.to_local(), tmp_path / "model.kr")
+    loaded = kernelrank.persistence.load_model(tmp_path / "model.kr")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert not hasattr(model.to_local(), "communication_")
+
+
+def test_a_fit_that_stops_early_says_so(rng, client):
+    X, y, qid = data(rng)
+    with pytest.warns(ConvergenceWarning, match="certified gap"):
+        RankSVM(1e-6, max_iter=2, client=client).fit(da.from_array(X, chunks=(300, -1)), y, qid=qid)
+
+
+# Bad input: one error, before anything is moved.
+
+
+def refuse(match, X, y, kind=ValueError, client=None, options=None, **more):
+    with pytest.raises(kind, match=match):
+        RankSVM(**{"client": client, **(options or {})}).fit(X, y, **more)
+
+
+def test_bad_collections(rng, client):
+    X, y, qid = data(rng, 400)
+    chunks = da.from_array(X, chunks=(100, -1))
+    refuse("takes a Dask array or data frame, got ndarray", X, y, TypeError, client)
+    refuse("y has 399 elements", chunks, y[:-1], client=client)
+    refuse("y has 399 elements", chunks, da.from_array(y[:-1], chunks=100), client=client)
+    refuse("qid has 399 elements", chunks, y, qid=qid[:-1], client=client)
+    refuse(r"Chunk 2 of the data:.*y contains NaN", chunks, np.where(np.arange(400) == 250, np.nan, y), client=client)
+    bad = X.copy()
+    bad[333, 1] = np.inf
+    refuse("Chunk 3 of the data:.*infinity", da.from_array(bad, chunks=(100, -1)), y, client=client)
+    refuse("negative", chunks, y, sample_weight=-(y**2), client=client)
+    refuse("no pair to learn from", chunks, np.ones(400), NoComparablePairsError, client)
+    refuse("no pair to learn from", chunks, y, NoComparablePairsError, client, qid=np.arange(400))
+    refuse("requires y", chunks, None, client=client)
+    unknown = chunks[chunks[:, 0] > -100]
+    refuse("sizes of some are not known", unknown, da.from_array(y, chunks=250), client=client)
+    model = RankSVM(client=client).fit(unknown, da.from_array(y, chunks=100))  # as many chunks: sizes are found
+    assert_same(model, kernelrank.RankSVM().fit(X, y))
+    refuse("matrix, got a Dask array of 1 dimensions", chunks[:, 0], y, client=client)
+
+
+def test_chunks_that_do_not_fit_together(rng, client):
+    X, y, _ = data(rng, 400)
+    frames = [pd.DataFrame(X[:200], columns=list("abcde")), pd.DataFrame(X[200:], columns=list("abcdf"))]
+    from dask import delayed
+
+    mixed = dd.from_delayed([delayed(each) for each in frames], meta=frames[0].iloc[:0], verify_meta=False)
+    refuse("Chunk 1 of X has the columns a, b, c, d, f, but chunk 0 has a, b, c, d, e", mixed, y, client=client)
+    chunks = da.from_array(X, chunks=(200, -1))
+    half = da.concatenate([chunks[:200], chunks[200:].map_blocks(sp.csr_matrix)])
+    refuse("Chunk 1 of X is sparse, but chunk 0 is dense", half, y, client=client)
+    refuse("no rows", da.zeros((0, 5), chunks=(1, 5)), np.empty(0), client=client)
+
+
+def test_parameters_that_need_data_in_one_place():
+    X, y = da.ones((10, 2), chunks=5), np.arange(10)
+    refuse("linear kernel only", X, y, options={"kernel": "gaussian"})
+    refuse("linear kernel only", X, y, options={"n_basis": 3})
+    refuse('counting="bins" is for', X, y, options={"counting": "bins", "loss": "squared_hinge"})
+    refuse("counting must be", X, y, options={"counting": "x"})
+    refuse("client must be", X, y, options={"client": "tcp://127.0.0.1:1"})
+
+
+def test_a_query_that_no_worker_can_hold(rng, cluster, monkeypatch):
+    monkeypatch.setattr("kernelrank.dask._workers.ClusterWorkers.memory", lambda self: 10_000)
+    X, y, qid = data(rng, 400)
+    qid = np.where(qid < 55, 7, qid)
+    refuse("query 7 has .* rows", da.from_array(X, chunks=(100, -1)), y, MemoryError, cluster, qid=qid)
+
+
+def test_another_version_on_a_worker_is_an_error(rng, cluster, monkeypatch):
+    X, y, _ = data(rng, 100)
+    monkeypatch.setattr("kernelrank.dask._workers.installed", lambda: "0.0.0")
+    with pytest.raises(RuntimeError, match=r"has kernelrank .*, but the client has 0\.0\.0"):
+        RankSVM(client=cluster).fit(da.from_array(X, chunks=(50, -1)), y)
+
+
+def test_a_closed_client_is_an_error():
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as made:
+        client = Client(made, set_as_default=False)
+        client.close()
+    with pytest.raises(RuntimeError, match="no connection to a scheduler"):
+        RankSVM(client=client).fit(da.ones((4, 2), chunks=2), np.arange(4))
