@@ -2,5 +2,6 @@
 
 from kernelrank.dask._engine import Communication
 from kernelrank.dask._rank_svm import RankSVM
+from kernelrank.dask._rank_svm_cv import RankSVMCV
 
-__all__ = ["Communication", "RankSVM"]
+__all__ = ["Communication", "RankSVM", "RankSVMCV"]

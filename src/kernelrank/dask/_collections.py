@@ -97,7 +97,7 @@ class OnCollections:
         -------
         ndarray of shape (n_samples,)
         """
-        scores, qid = self._compute(self.predict(X), _qid_of(X, qid))
+        scores, qid = self._compute(self.predict(X), qid_of(X, qid))
         ranks: NDArray[np.int64] = self._with_scores(scores).rank(_Scored(scores), qid)
         return ranks
 
@@ -116,7 +116,7 @@ class OnCollections:
         -------
         float
         """
-        found = self._compute(self.predict(X), y, _qid_of(X, qid), sample_weight)
+        found = self._compute(self.predict(X), y, qid_of(X, qid), sample_weight)
         scores, y, qid, sample_weight = found
         return float(self._with_scores(scores).score(_Scored(scores), y, qid=qid, sample_weight=sample_weight))
 
@@ -172,7 +172,7 @@ def noted(parts: Parts) -> dict[str, Any]:
     return found
 
 
-def _qid_of(X: Any, qid: Any) -> Any:
+def qid_of(X: Any, qid: Any) -> Any:
     """Return the query ids, which may be a column of a data frame."""
     columns = getattr(X, "columns", None)
     if columns is None or "qid" not in list(columns):

@@ -52,7 +52,7 @@ class PartedRows:
     def __init__(self, n_rows_of_parts: Sequence[int], n_columns: int) -> None:
         self.n_rows_of_parts, self.n_rows, self.n_columns = list(n_rows_of_parts), sum(n_rows_of_parts), n_columns
         self.communication = Communication()
-        self._setup: list[list[Request]] = [[] for _ in self.n_rows_of_parts]
+        self._setup: list[dict[str, Request]] = [{} for _ in self.n_rows_of_parts]
 
     @property
     def n_parts(self) -> int:
@@ -76,15 +76,12 @@ class PartedRows:
         return self._repeat([[(name, *arguments)]] * self.n_parts)
 
     def set_up(self, requests: Sequence[Request]) -> list[Any]:
-        """Ask each part something that must be asked again of a part that was lost."""
+        """Ask each part something that must be asked again of a part that was lost; of its kind, the last request."""
         answers = self._repeat([[request] for request in requests])
-        for setup, request in zip(self._setup, requests, strict=True):
-            setup.append(request)
+        for setup, (name, *arguments) in zip(self._setup, requests, strict=True):
+            setup.pop(name, None)
+            setup[name] = (name, *arguments)
         return answers
-
-    def start_over(self) -> None:
-        """Forget what was set up."""
-        self._setup = [[] for _ in self.n_rows_of_parts]
 
     def prepare_common_products(self) -> None:
         """Prepare products for rows that are all compared with each other."""
@@ -202,7 +199,7 @@ class ActorEngine(PartedRows):
             submitted, made = False, [k for k in missing if self._wait_for(k)]
             setups = [self._setup[k] for k in made]
             with_setup = [k for k, setup in zip(made, setups, strict=True) if setup]
-            _, lost = self._call(with_setup, [self._setup[k] for k in with_setup])
+            _, lost = self._call(with_setup, [list(self._setup[k].values()) for k in with_setup])
             missing = sorted({*missing} - {*made} | {*lost})
             if not missing:
                 return

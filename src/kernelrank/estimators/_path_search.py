@@ -12,12 +12,11 @@ from kernelrank.estimators._alphas import AlphaGrid
 from kernelrank.estimators._cv_tasks import CVTask
 from kernelrank.estimators._folds import locate, mean_scores
 from kernelrank.estimators._representation import Representation
-from kernelrank.estimators._svm_solver import LossName, convergence_message, make_solver
+from kernelrank.estimators._svm_solver import LossName, convergence_message
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Kernel, Linear
-from kernelrank.losses import PairwiseHinge
 from kernelrank.pairs import Pairs
-from kernelrank.solvers import LinearOracle, Products, Result, largest_alpha
+from kernelrank.solvers import Result, largest_alpha
 
 Vector = NDArray[np.float64]
 
@@ -86,8 +85,7 @@ class PathSearch:
 
     def largest(self, rows: Representation) -> float:
         """Return an alpha above which the direction of the hinge's solution for all rows does not change."""
-        loss = PairwiseHinge(self.task.pairs(), self._model["query_weighting"])
-        return largest_alpha(LinearOracle(rows.products, loss))
+        return largest_alpha(rows.oracle(self.task.pairs(), self._model["query_weighting"]))
 
     def search(self, rows: Representation, *, others: int) -> Candidate:
         """Try the alphas for one kernel, in every fold; `others` is how many kernels follow."""
@@ -111,11 +109,13 @@ class PathSearch:
     def train(self, candidate: Candidate, pairs: Pairs) -> Iterator[Result]:
         """Fit all rows for every alpha of a candidate."""
         self._expected = self.n_fits + len(candidate.alphas)
-        return self._path(candidate.representation.products, pairs, candidate.alphas)
+        return self._path(candidate.representation, pairs, candidate.alphas)
 
-    def _path(self, products: Products, pairs: Pairs, alphas: Vector, start: Vector | None = None) -> Iterator[Result]:
+    def _path(
+        self, rows: Representation, pairs: Pairs, alphas: Vector, start: Vector | None = None
+    ) -> Iterator[Result]:
         """Fit for every alpha, one after the other; note what has not converged."""
-        solver = make_solver(products, pairs, start=start, **self._model)
+        solver = rows.solver(pairs, start=start, **self._model)
         for alpha in alphas:
             result = solver.minimize(float(alpha), **self._stop)
             if not result.converged:
@@ -129,9 +129,9 @@ class PathSearch:
         self, fold: int, rows: Representation, alphas: Vector, start: Vector | None
     ) -> tuple[Vector, Vector]:
         """Score what a fold holds out, for every alpha; return its last solution, too."""
-        scores, products = np.empty(len(alphas)), rows.without(self.task.unseen(fold)).products
+        scores, without = np.empty(len(alphas)), rows.without(self.task.unseen(fold))
         try:
-            for k, result in enumerate(self._path(products, self.task.pairs(fold), alphas, start)):
+            for k, result in enumerate(self._path(without, self.task.pairs(fold), alphas, start)):
                 locate(self._scoring, rows.kernel, float(alphas[k]), fold)
                 scores[k] = self.task.evaluate(fold, result.scores)
         except NoComparablePairsError as reason:

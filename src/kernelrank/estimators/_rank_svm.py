@@ -13,7 +13,7 @@ from kernelrank._validation import check_rows, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
-from kernelrank.estimators._svm_solver import convergence_message, make_report, make_solver
+from kernelrank.estimators._svm_solver import convergence_message, make_report
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
 from kernelrank.pairs._preferences import check_preferences
@@ -245,8 +245,7 @@ class RankSVM(SVMRanker):
     ) -> Self:
         require_linear_if_positive(self)
         representation = self._represent(X, queries)
-        solver = make_solver(
-            representation.products,
+        solver = representation.solver(
             pairs,
             loss=self.loss,
             query_weighting=self.query_weighting,

@@ -10,10 +10,21 @@ from numpy.typing import NDArray
 
 from kernelrank._memory import require_memory
 from kernelrank.estimators._span_of_rows import SpanOfRows, is_wide
+from kernelrank.estimators._svm_solver import QueryWeighting, Solver, make_solver
 from kernelrank.features import NystromMap
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._matrices import check_kernel_matrix, check_semidefinite
-from kernelrank.solvers import Products, WideProducts, make_kernel_products, make_products, restrict
+from kernelrank.losses import PairwiseHinge
+from kernelrank.pairs import Pairs
+from kernelrank.solvers import (
+    LinearOracle,
+    Oracle,
+    Products,
+    WideProducts,
+    make_kernel_products,
+    make_products,
+    restrict,
+)
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -41,6 +52,14 @@ class Representation:
     basis: Rows | None = None
     nystrom: NystromMap | None = None
     span: SpanOfRows | None = None
+
+    def oracle(self, pairs: Pairs, query_weighting: QueryWeighting) -> Oracle:
+        """Return the hinge of pairs of the rows."""
+        return LinearOracle(self.products, PairwiseHinge(pairs, query_weighting))
+
+    def solver(self, pairs: Pairs, **options: Any) -> Solver:
+        """Return the solver for pairs of the rows; options are those of `make_solver`."""
+        return make_solver(self.products, pairs, **options)
 
     def coefficients(self, w: Vector) -> Vector:
         """Return the weights of the features, or of the basis rows' kernels."""

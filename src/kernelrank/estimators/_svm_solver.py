@@ -23,6 +23,7 @@ from kernelrank.solvers import (
 )
 
 LossName = Literal["hinge", "squared_hinge"]
+QueryWeighting = Literal["query", "pair"]
 
 
 class Solver(Protocol):
@@ -37,7 +38,7 @@ def make_solver(
     pairs: Pairs,
     *,
     loss: LossName,
-    query_weighting: Literal["query", "pair"],
+    query_weighting: QueryWeighting,
     positive: bool = False,
     start: NDArray[np.float64] | None = None,
 ) -> Solver:

@@ -95,18 +95,19 @@ class RowVector:
 
     Parameters
     ----------
+    oracle : PartedOracle
     terms : dict
         Factors of the vectors.
     """
 
-    __slots__ = ("terms",)
+    __slots__ = ("oracle", "terms")
     __array_ufunc__ = None  # numbers of NumPy leave products to `__rmul__`
 
-    def __init__(self, terms: dict[Stored, float]) -> None:
-        self.terms = terms
+    def __init__(self, oracle: PartedOracle, terms: dict[Stored, float]) -> None:
+        self.oracle, self.terms = oracle, terms
 
     def __mul__(self, factor: float) -> RowVector:
-        return RowVector({each: float(factor) * of for each, of in self.terms.items()})
+        return RowVector(self.oracle, {each: float(factor) * of for each, of in self.terms.items()})
 
     __rmul__ = __mul__
 
@@ -114,10 +115,14 @@ class RowVector:
         terms = dict(self.terms)
         for each, factor in other.terms.items():
             terms[each] = terms.get(each, 0.0) + factor
-        return RowVector(terms)
+        return RowVector(self.oracle, terms)
 
     def __sub__(self, other: RowVector) -> RowVector:
         return self + other * -1.0
+
+    def collect(self) -> Vector:
+        """Return the elements, part after part."""
+        return self.oracle.collect(self)
 
     @property
     def keys(self) -> list[tuple[int, float]]:
@@ -148,7 +153,7 @@ class PartedOracle:
 
     def zeros(self) -> RowVector:
         """Return the scores of w = 0."""
-        return RowVector({})
+        return RowVector(self, {})
 
     def scores(self, w: Vector) -> RowVector:
         """Compute X w: one product with X."""
@@ -157,7 +162,7 @@ class PartedOracle:
         products = self._forward(found.key, w, [each.key for each in planes])
         for each, product in zip(planes, products, strict=True):
             each.products[found.key] = product
-        return RowVector({found: 1.0})
+        return RowVector(self, {found: 1.0})
 
     def settle(self, scores: RowVector) -> RowVector:
         """Return a sum of scores as one vector, which the parts make before they do anything else."""
@@ -172,7 +177,7 @@ class PartedOracle:
             known = _known(plane, scores)
             if plane.stage == 1 and known is not None:
                 plane.products[found.key] = known
-        return RowVector({found: 1.0})
+        return RowVector(self, {found: 1.0})
 
     def dot(self, u: RowVector, v: RowVector) -> float:
         """Return the inner product of two vectors of rows."""
@@ -196,7 +201,7 @@ class PartedOracle:
         shares = self._evaluate(g.key, scores, against)
         g.products = dict(zip(against, map(sum, zip(*(each.products for each in shares), strict=True)), strict=True))
         value = finite(sum(each.value for each in shares) + self._error_of_value())
-        return Risk(value, sum(each.offset for each in shares), RowVector({g: 1.0}))
+        return Risk(value, sum(each.offset for each in shares), RowVector(self, {g: 1.0}))
 
     def subgradient(self, g: RowVector) -> Vector:
         """Compute X' g: one product with X."""
@@ -319,7 +324,7 @@ class SmoothPartedOracle(PartedOracle):
         self.n_evaluations += 1
         found = self._store(lambda key: lambda: self._curve(key, q), stage=2)
         self._curve(found.key, q)
-        return RowVector({found: 1.0})
+        return RowVector(self, {found: 1.0})
 
     def diagonal(self) -> Vector:
         """Approximate the diagonal of the second derivative of R, as if rows were compared with the mean of a part."""

@@ -1,0 +1,249 @@
+"""The ranking support vector machine that chooses its regularisation, on Dask collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import kernelrank.estimators
+from kernelrank._rules import check_parameters
+from kernelrank._threads import resolve_threads
+from kernelrank._validation import check_rows, scale_weights
+from kernelrank.dask._collections import CLIENT, OnCollections, compute, noted, qid_of
+from kernelrank.dask._data import Parts, parts_of
+from kernelrank.dask._oracles import Loss, Weighting, pose_queries, prepare_products
+from kernelrank.dask._rank_svm import require_linear
+from kernelrank.dask._workers import choose_workers
+from kernelrank.estimators._cv_tasks import UtilityTask
+from kernelrank.estimators._folds import make_folds
+from kernelrank.estimators._rank_svm import total_weight
+from kernelrank.estimators._representation import Representation
+from kernelrank.estimators._svm_solver import Solver, solver_of
+from kernelrank.metrics import RankingScorer
+from kernelrank.solvers import Oracle
+
+Vector = NDArray[np.float64]
+
+
+@dataclass
+class _FoldPairs:
+    """Pairs that a fold is trained on, which are counted by the parts.
+
+    Attributes
+    ----------
+    train : ndarray or None
+        Whether each row is trained on; None means all.
+    n_pairs : int or float
+        Known when the parts have counted them.
+    """
+
+    train: NDArray[np.bool_] | None
+    n_pairs: int | float = 0
+
+
+class _RowsInParts(Representation):
+    """Rows in parts that no query crosses.
+
+    Parameters
+    ----------
+    parts : Parts
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_rows,)
+        Numbers of the rows, part after part.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(prepare_products(parts))
+        # The base class is frozen.
+        self.__dict__.update(parts=parts, order=np.concatenate(parts.rows))
+
+    parts: Parts
+    order: NDArray[np.int64]
+
+    def oracle(self, pairs: Any, query_weighting: Weighting, loss: Loss = "hinge") -> Oracle:
+        """Return the risk of pairs that the parts count."""
+        train = None
+        if pairs.train is not None:
+            cuts = np.cumsum(self.parts.engine.n_rows_of_parts)[:-1]
+            train = np.split(pairs.train[self.order], cuts)
+        posed = pose_queries(self.parts, loss, query_weighting, train)
+        pairs.n_pairs = posed.n_pairs
+        return posed.oracle
+
+    def solver(self, pairs: Any, **options: Any) -> Solver:
+        """Return the solver for pairs that the parts count."""
+        loss, query_weighting = options.pop("loss"), options.pop("query_weighting")
+        return solver_of(self.oracle(pairs, query_weighting, loss), **options)
+
+
+class _TaskInParts(UtilityTask):
+    """Cross-validation on utilities of rows in parts; folds and scores are computed in this process."""
+
+    def __init__(self, in_parts: _RowsInParts, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._in_parts = in_parts
+
+    def pairs(self, fold: int | None = None) -> Any:
+        """Return the pairs that a fold is trained on, or all pairs."""
+        return _FoldPairs(None if fold is None else self._folds[fold].train)
+
+    def evaluate(self, fold: int, scores: Any) -> float:
+        """Score what a fold holds out by the scores of all rows, which are gathered."""
+        gathered = np.empty(len(self._rows.y))
+        gathered[self._in_parts.order] = scores.collect()
+        return super().evaluate(fold, gathered)
+
+
+class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
+    r"""Ranking SVM for Dask collections that chooses `alpha` by cross-validation.
+
+    The folds, the alphas and the scores are those of :class:`kernelrank.RankSVMCV`. Every fold is trained where the
+    rows are: held-out rows take part in products, but in no pair.
+
+    Parameters
+    ----------
+    alphas, cv, scoring, loss, query_weighting, positive, tol, max_iter, random_state, verbose
+        As in :class:`kernelrank.RankSVMCV`.
+    kernel : "linear"
+    n_basis : None
+    n_jobs : int, default=None
+        Threads in this process.
+    client : distributed.Client, default=None
+        As in :class:`RankSVM`.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        As in :class:`RankSVM`.
+    alphas_, scores_, alpha_, coef_path_, gaps_, coef_, objective_, gap_, n_iter_, n_pairs_
+        As in :class:`kernelrank.RankSVMCV`.
+
+    Notes
+    -----
+    Utilities, query ids and weights of all rows are in this process as well, for the folds and the scores: about 50
+    bytes per row. So are the scores of held-out rows, once per fit. Without queries the scores of all rows are gathered
+    in every iteration, as with ``counting="gather"`` of :class:`RankSVM`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from kernelrank.dask import RankSVMCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 4))
+    >>> y, qid = X[:, 0] + rng.normal(size=300), np.arange(300) // 10
+    >>> model = RankSVMCV(alphas=5).fit(da.from_array(X, chunks=(100, 4)), y, qid=qid)
+    >>> model.scores_.shape[1]
+    5
+    """
+
+    _local = kernelrank.estimators.RankSVMCV
+    _rules: ClassVar[dict[str, Any]] = {"client": CLIENT}
+
+    def __init__(
+        self,
+        alphas: int | ArrayLike = 20,
+        *,
+        cv: Any = 5,
+        scoring: str | RankingScorer | Callable[..., float] | None = None,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        kernel: Any = "linear",
+        n_basis: int | None = None,
+        query_weighting: Literal["query", "pair"] = "query",
+        positive: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: int | Callable[[int, int], None] = 0,
+        client: Any = None,
+    ) -> None:
+        super().__init__(
+            alphas,
+            cv=cv,
+            scoring=scoring,
+            loss=loss,
+            kernel=kernel,
+            n_basis=n_basis,
+            query_weighting=query_weighting,
+            positive=positive,
+            tol=tol,
+            max_iter=max_iter,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.client = client
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Choose alpha by cross-validation, and train with it on all rows.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        y : array-like, dask array or column of shape (n_samples,)
+        qid, groups, sample_weight : array-like, dask array or column of shape (n_samples,), optional
+            As in :meth:`kernelrank.RankSVMCV.fit`.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, **self._rules)
+        require_linear(self)
+        scorer = self._scorer()  # a name that is wrong is wrong now
+        self._require_target(y)
+        workers = choose_workers(self.client, resolve_threads(self.n_jobs))
+        with parts_of(workers, X, y, qid, sample_weight, user="RankSVMCV", wants_ranges=lambda *_: False) as parts:
+            y, ids, groups, weights = compute(self.client, y, qid_of(X, qid), groups, sample_weight)
+            rows = check_rows(y, ids, weights, parts.n_rows)
+            folds = make_folds(self.cv, rows.y, rows.queries, ids if groups is None else groups, self.random_state)
+            scaled, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
+            training = rows._replace(weights=scaled)
+            if parts.n_queries is None:
+                task = UtilityTask(training, rows.weights, folds, scorer, self.n_jobs)
+                total = None if scaled is None else partial(total_weight, unit=unit, power=2)
+                self._choose(Representation(prepare_products(parts)), task, noted(parts), total)
+            else:
+                in_parts = _RowsInParts(parts)
+                task = _TaskInParts(in_parts, training, rows.weights, folds, scorer, self.n_jobs)
+                self._choose(in_parts, task, noted(parts), None)
+            self.communication_ = parts.engine.communication
+            return self
+
+    def _represent(self, X: Any, queries: Any = None, chosen: Any = None) -> Any:
+        """Return the rows, which are represented already."""
+        return X
+
+    def fit_pairs(self, X: Any, pairs: ArrayLike, **options: Any) -> Self:
+        """Raise an error: preferences are for `RankSVM`, or for data in memory.
+
+        Parameters
+        ----------
+        X, pairs : object
+        **options : dict
+
+        Returns
+        -------
+        self
+        """
+        raise ValueError(
+            "kernelrank.dask.RankSVMCV takes utilities only. For preferences, use kernelrank.dask.RankSVM.fit_pairs, or"
+            " kernelrank.RankSVMCV with data in memory."
+        )
