@@ -1,7 +1,8 @@
 """The same estimators on Dask collections, whose rows stay on the workers of a cluster."""
 
 from kernelrank.dask._engine import Communication
+from kernelrank.dask._rank_rls import RankRLS
 from kernelrank.dask._rank_svm import RankSVM
 from kernelrank.dask._rank_svm_cv import RankSVMCV
 
-__all__ = ["Communication", "RankSVM", "RankSVMCV"]
+__all__ = ["Communication", "RankRLS", "RankSVM", "RankSVMCV"]

@@ -166,7 +166,7 @@ def predict_chunk(model: Any, X: Any, outputs: tuple[int, ...]) -> NDArray[np.fl
 
 def noted(parts: Parts) -> dict[str, Any]:
     """Return the attributes that scikit-learn sets for X."""
-    found: dict[str, Any] = {"n_features_in_": parts.engine.n_columns}
+    found: dict[str, Any] = {"n_features_in_": parts.n_columns}
     if parts.names is not None:
         found["feature_names_in_"] = np.array(parts.names, dtype=object)
     return found

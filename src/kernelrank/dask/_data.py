@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,10 @@ class Parts:
 
     Attributes
     ----------
-    engine : PartedRows
     handles : list
         Of the rows of each part, `PartRows`.
-    n_rows : int
+    n_rows_of_parts : list of int
+    n_columns : int
     names : tuple of str or None
         Of the features.
     n_queries : int or None
@@ -57,9 +58,9 @@ class Parts:
     """
 
     workers: Workers
-    engine: PartedRows
     handles: list[Any]
-    n_rows: int
+    n_rows_of_parts: list[int]
+    n_columns: int
     names: tuple[str, ...] | None
     n_queries: int | None
     levels: NDArray[np.float64] | None
@@ -67,6 +68,16 @@ class Parts:
     ranges: bool
     unit: float
     moved: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all parts."""
+        return sum(self.n_rows_of_parts)
+
+    @cached_property
+    def engine(self) -> PartedRows:
+        """Access to the parts, for oracles."""
+        return self.workers.engine(self.handles, self.n_rows_of_parts, self.n_columns)
 
     @property
     def rows(self) -> list[NDArray[np.int64]]:
@@ -108,16 +119,14 @@ def load_parts(
     plan = _plan(facts, groups, workers, wants_ranges)
     handles = _assemble(workers, checked, facts, plan)
     sizes = workers.gather([workers.submit("rows", n_rows_of_part, each) for each in handles])
-    n_columns = next(each.n_columns for each in facts if each.n_rows)
     del checked
     workers.keep(handles)
-    engine = workers.engine(handles, sizes, n_columns)
     largest = max(each.largest_weight for each in facts)
     return Parts(
         workers,
-        engine,
         handles,
-        sum(sizes),
+        sizes,
+        next(each.n_columns for each in facts if each.n_rows),
         next(each.names for each in facts if each.n_rows),
         plan.n_queries,
         plan.levels,

@@ -73,7 +73,11 @@ class PartedRows:
 
     def ask_all(self, name: str, *arguments: Any) -> list[Any]:
         """Ask all parts the same; ask again if parts are lost."""
-        return self._repeat([[(name, *arguments)]] * self.n_parts)
+        return self.ask_each([(name, *arguments)] * self.n_parts)
+
+    def ask_each(self, requests: Sequence[Request]) -> list[Any]:
+        """Ask each part one thing; ask again if parts are lost."""
+        return self._repeat([[request] for request in requests])
 
     def set_up(self, requests: Sequence[Request]) -> list[Any]:
         """Ask each part something that must be asked again of a part that was lost; of its kind, the last request."""

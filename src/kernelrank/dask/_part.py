@@ -7,10 +7,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import multiply
 from kernelrank._validation import CheckedRows, encode_queries, scale_weights
 from kernelrank.dask._rows import PartRows
+from kernelrank.dask._squares import Rows, SquaresLoss
 from kernelrank.estimators._rank_svm import total_weight
-from kernelrank.losses import BinnedHinge, PairwiseHinge, PairwiseSquaredHinge, normaliser
+from kernelrank.losses import BinnedHinge, PairwiseHinge, PairwiseSquaredHinge, PairwiseSquares, normaliser
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import BlockRows, Columns, Part, make_block_products
 
@@ -32,6 +34,22 @@ class Counted(NamedTuple):
     n_pairs: int | float
 
 
+class SquaresSums(NamedTuple):
+    """Sums over the rows of a part.
+
+    Attributes
+    ----------
+    total : float
+        The normaliser of the queries, or the weight of the rows of one ranking.
+    features, targets : ndarray
+        Weighted sums of the rows of one ranking, of shape (n,) and (p,).
+    """
+
+    total: float
+    features: Vector
+    targets: Vector
+
+
 class WorkerPart(Part):
     """Rows of a part, which answer requests; products and loss are made by the first of them.
 
@@ -47,6 +65,8 @@ class WorkerPart(Part):
         self._rows, self._source = rows, BlockRows(rows)
         self._n_threads = _threads_of_worker() if n_threads is None else n_threads
         self._pairs: UtilityPairs | None = None
+        self._squares: PairwiseSquares | None = None  # of queries
+        self._weights = np.empty(0)
 
     def full_columns(self) -> NDArray[np.intp]:
         """Return the columns with a stored element in every row."""
@@ -96,6 +116,40 @@ class WorkerPart(Part):
         assert self._pairs is not None
         within = PairwiseHinge(self._pairs, "pair", total=total) if self._pairs.n_pairs else None
         self._loss = BinnedHinge(np.zeros(len(y), np.int32), 1, weights, within, total)
+
+    def prepare_squares(self, loss: SquaresLoss) -> SquaresSums:
+        """Prepare the squared error of differences of targets; return sums over the rows."""
+        weights = np.ones(self._rows.n_rows) if self._rows.weights is None else self._rows.weights / loss.unit
+        self._weights, self._squares = weights, None
+        if self._rows.codes is not None:
+            rows = Rows(None, self._rows.y, self._rows.codes, weights, None)  # type: ignore[arg-type]
+            self._squares = loss.of(rows)
+            return SquaresSums(self._squares.total, np.empty(0), np.empty(0))
+        return SquaresSums(float(weights.sum()), self._products.backward(weights), weights @ self._rows.y)
+
+    def pull(self, mean: Vector, scale: float) -> list[Vector]:
+        """Return the share of the right-hand side of each output; `mean` is that of the targets of one ranking."""
+        if self._squares is not None:
+            return [scale * self._products.backward(column) for column in self._squares.pulls.T]
+        targets = self._weights[:, None] * (self._rows.y - mean)
+        return [scale * self._products.backward(column) for column in targets.T]
+
+    def multiply_squares_of_differences(self, v: Vector, level: float, scale: float) -> Vector:
+        """Return the share of X'LX v; `level` is the mean score of one ranking."""
+        scores = self._products.forward(v)
+        bent = self._weights * (scores - level) if self._squares is None else self._squares.multiply(scores)
+        return scale * self._products.backward(bent)
+
+    def diagonal_of_squares(self, scale: float) -> Vector:
+        """Return the share of the diagonal of X'LX, approximately; of one ranking, before its mean is subtracted."""
+        if self._squares is None:
+            return scale * self._products.squares(self._weights)
+        return scale * self._products.diagonal(self._squares.diagonal())
+
+    def sum_scores(self, weights: Vector) -> Vector:
+        """Return the weighted sum of the scores of the rows as they were given, of each output."""
+        scores = [multiply(block.X, weights, n_threads=1) for block in self._rows]
+        return np.asarray(self._weights @ np.concatenate(scores))
 
     def utilities(self) -> tuple[Vector, Vector | None]:
         """Return the utilities and the weights of the rows."""

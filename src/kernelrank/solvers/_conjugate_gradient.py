@@ -8,7 +8,8 @@ The preconditioner is the diagonal of X'LX, as if every row were compared with t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from kernelrank.losses import PairwiseSquares
 from kernelrank.solvers._products import Products
 
 Array = NDArray[np.float64]
+Multiply = Callable[[Array], Array]
 
 
 class Approximation(NamedTuple):
@@ -41,9 +43,26 @@ class ConjugateGradients:
     """
 
     def __init__(self, products: Products, loss: PairwiseSquares, *, preconditioned: bool = True) -> None:
-        self._products, self._loss = products, loss
+        self._multiply: Multiply = lambda v: products.backward(loss.multiply(products.forward(v)))
         self._right = [products.backward(column) for column in loss.pulls.T]
         self._diagonal = products.diagonal(loss.diagonal()) if preconditioned else None
+
+    @classmethod
+    def of_equations(cls, multiply: Multiply, right: Sequence[Array], diagonal: Array) -> Self:
+        """Return conjugate gradients for equations whose matrix may be anywhere.
+
+        Parameters
+        ----------
+        multiply : callable
+            Multiplies a vector with X'LX.
+        right : sequence of ndarray
+            Right-hand side of each output.
+        diagonal : ndarray
+            That of X'LX, approximately.
+        """
+        gradients = cls.__new__(cls)
+        gradients._multiply, gradients._right, gradients._diagonal = multiply, list(right), diagonal
+        return gradients
 
     def solve(self, alpha: float, *, tol: float, max_iter: int) -> Approximation:
         """Solve for each output until the residual, relative to the right-hand side, is at most `tol`."""
@@ -63,7 +82,7 @@ class ConjugateGradients:
         for step in range(max_iter):
             if norm(residual) <= tol * size:
                 return w, step, norm(residual) / size
-            image = self._products.backward(self._loss.multiply(self._products.forward(direction))) + alpha * direction
+            image = self._multiply(direction) + alpha * direction
             length = rz / dot(direction, image)
             w += length * direction
             residual -= length * image

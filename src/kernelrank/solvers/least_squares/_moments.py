@@ -61,6 +61,16 @@ class Moments:
         root = np.sqrt(loss.weights)[:, None]
         return self.change(root * loss.laplacian.project(X - X.mean(axis=0)), root * loss.targets, loss.total, sign)
 
+    def merge(self, other: Self) -> Self:
+        """Return the sums over the contrasts of both; a query must be in one of them."""
+        gram = self.gram + other.gram
+        largest = max(self.largest, other.largest, float(np.trace(gram)))
+        return replace(self, gram=gram, right=self.right + other.right, total=self.total + other.total, largest=largest)
+
+    def without(self, other: Moments) -> Moments:
+        """Return the sums without some of the queries."""
+        return Moments(self.gram - other.gram, self.right - other.right, self.total - other.total, self.largest)
+
     def level(self, weights: Array) -> Array:
         """Return the intercepts: zero, because only rows of the same query are compared."""
         return np.zeros(weights.shape[1])
@@ -77,6 +87,39 @@ class Moments:
             return np.asarray(solve_moments(gram, self.right / self.total, alpha, noise))
         except np.linalg.LinAlgError:
             raise ValueError(_NOT_LEARNT) from None
+
+
+class HeldOutMoments:
+    """Solutions without the contrasts of one query after the other, from one decomposition (P09, section 3.3).
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all queries.
+    """
+
+    def __init__(self, moments: Moments) -> None:
+        values, self._vectors = np.linalg.eigh(moments.gram)
+        self._values = np.where(values > len(values) * _EPS * moments.largest, values, 0.0)
+        self._right, self._total = self._vectors.T @ moments.right, moments.total
+
+    def weights_without(self, Z: Array, u: Array, total: float, alpha: float) -> Array:
+        """Return the weights of the features without contrasts Z, targets u and their share of the normaliser.
+
+        O(n k min(n, k)) for k contrasts. With ``Q = Z C^-1 Z'`` and w the solution of all contrasts at the alpha of the
+        refit, the residuals of the contrasts are ``e = (I - Q)^-1 (u - Z w)``, and the weights ``w - C^-1 Z' e``.
+        """
+        remaining = self._total - total
+        if remaining <= 0:
+            raise ValueError("leave_query_out needs two queries with pairs at least.")
+        shifted, along = self._values + alpha * remaining, Z @ self._vectors
+        if len(Z) < Z.shape[1]:
+            scaled = along / shifted
+            e = np.linalg.solve(np.eye(len(Z)) - scaled @ along.T, u - scaled @ self._right)
+            found = self._right / shifted[:, None] - scaled.T @ e
+        else:
+            found = np.linalg.solve(np.diag(shifted) - along.T @ along, self._right - along.T @ u)
+        return np.asarray(self._vectors @ found)
 
 
 @dataclass(frozen=True)
@@ -98,6 +141,16 @@ class MomentsOfRows(Moments):
         """Return the intercepts, for which the mean row has the mean target."""
         mean, n = np.asarray(self.mean), len(weights)
         return np.asarray(mean[n:] - mean[:n] @ weights)
+
+    def merge(self, other: Self) -> Self:
+        """Return the sums over the rows of both."""
+        weight, n = self.weight + other.weight, len(self.gram)
+        if min(self.weight, other.weight) == 0:
+            return self if other.weight == 0 else other
+        step = np.asarray(other.mean) - np.asarray(self.mean)
+        between = (np.sqrt(self.weight * (other.weight / weight)) * step)[None, :]
+        joined = super().merge(other).change(between[:, :n], between[:, n:], 0.0, +1)
+        return replace(joined, weight=weight, mean=self.mean + step * (other.weight / weight))
 
     def change_rows(self, X: Array, y: Array, weights: Array, share: float, sign: int) -> Self:
         """Add rows, or remove them; a row of weight 1 adds `share` to the normaliser."""

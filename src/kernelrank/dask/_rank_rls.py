@@ -1,0 +1,312 @@
+"""Least-squares ranking on Dask collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import kernelrank.estimators
+from kernelrank._refit import refit
+from kernelrank._rules import POSITIVE, check_parameters
+from kernelrank._validation import as_rows
+from kernelrank._warnings import warn
+from kernelrank.dask._collections import CLIENT, OnCollections, noted
+from kernelrank.dask._data import Parts, parts_of
+from kernelrank.dask._engine import Communication
+from kernelrank.dask._oracles import prepare_products
+from kernelrank.dask._rank_svm import require_linear
+from kernelrank.dask._squares import SquaresLoss, merge, predict_numbers, predict_without_queries, sum_part
+from kernelrank.dask._workers import choose_workers
+from kernelrank.estimators._ranker import Ranker
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+from kernelrank.kernels import Linear
+from kernelrank.losses import no_pairs
+from kernelrank.solvers import ConjugateGradients
+from kernelrank.solvers.least_squares import HeldOutMoments, Moments
+
+Vector = NDArray[np.float64]
+
+_MOST_FEATURES = 2000  # of which products of all pairs are summed up
+
+
+class _Solution(NamedTuple):
+    """Weights of the features of each output, (n, p), the level of each output, and the steps taken."""
+
+    weights: Vector
+    level: Vector
+    n_iter: int
+    communication: Communication
+
+
+class RankRLS(OnCollections, Ranker):
+    r"""Linear least-squares ranking for Dask collections.
+
+    Minimises the same objective as :class:`kernelrank.RankRLS`.
+
+    Parameters
+    ----------
+    alpha, ties, cost, query_weighting, tol, max_iter
+        As in :class:`kernelrank.RankRLS`. One ranking, without queries, has ``ties="keep"`` and ``cost="magnitude"``.
+    kernel : "linear"
+    n_basis : None
+    solver : {"auto", "direct", "cg"}, default="auto"
+        "direct" sums up products of features on the workers, along a tree, and solves n_features equations. "cg" uses
+        conjugate gradients, whose steps take two products with the rows, and vectors of features travel. "auto"
+        chooses "cg" for more than 2,000 features.
+    random_state : None or int
+        Not used.
+    client : distributed.Client, default=None
+        As in :class:`RankSVM`.
+
+    Attributes
+    ----------
+    coef_, intercept_, kernel_, n_iter_, n_features_in_, feature_names_in_
+        As in :class:`kernelrank.RankRLS`.
+    communication_ : Communication
+        As in :class:`RankSVM`, for "cg". The sums of "direct" are tasks of Dask, of which the client gets the last one.
+
+    Notes
+    -----
+    "direct" squares the condition of the features, as :meth:`kernelrank.RankRLS.partial_fit` does. Held-out predictions
+    load the rows again: a fitted model keeps the collections it was given, and nothing on the workers.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from kernelrank.dask import RankRLS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 4))
+    >>> y, qid = X[:, 0] + rng.normal(size=300), np.arange(300) // 10
+    >>> model = RankRLS().fit(da.from_array(X, chunks=(100, 4)), y, qid=qid)
+    >>> model.leave_query_out().shape
+    (300,)
+    """
+
+    _local = kernelrank.estimators.RankRLS
+    _rules: ClassVar[dict[str, Any]] = {"client": CLIENT}
+    _single: bool
+
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        *,
+        kernel: Any = "linear",
+        n_basis: int | None = None,
+        ties: Literal["keep", "drop"] = "keep",
+        cost: Literal["magnitude", "unit", "relative"] = "magnitude",
+        query_weighting: Literal["query", "pair"] = "query",
+        solver: Literal["auto", "direct", "cg"] = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = 0,
+        client: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.n_basis = n_basis
+        self.ties = ties
+        self.cost = cost
+        self.query_weighting = query_weighting
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.client = client
+
+    def fit(self, X: Any, y: Any, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on utilities.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
+        y : array-like, dask array or column of shape (n_samples,) or (n_samples, n_outputs)
+        qid, sample_weight : array-like, dask array or column of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, **self._rules)
+        require_linear(self)
+        self._require_target(y)
+        given, single = (X, y, qid, sample_weight), getattr(y, "ndim", np.ndim(y)) < 2
+        with self._parts(given) as parts:
+            by_gradients = self.solver == "cg" or (self.solver == "auto" and parts.n_columns > _MOST_FEATURES)
+            found = (self._solve_by_gradients if by_gradients else self._solve_directly)(parts)
+            if not np.isfinite(found.weights).all():
+                raise ValueError("The solution is not finite: standardise the features, or increase alpha.")
+            with refit(self) as fitted:
+                fitted.__dict__.update(
+                    **noted(parts),
+                    coef_=found.weights[:, 0] if single else found.weights.T.copy(),
+                    intercept_=float(found.level[0]) if single else found.level,
+                    kernel_=Linear(),
+                    n_iter_=found.n_iter,
+                    communication_=found.communication,
+                    _single=single,
+                    _fitted_with_queries=parts.n_queries is not None,
+                    _given=given,
+                )
+        return self
+
+    def leave_query_out(self, *, alpha: float | None = None) -> Vector:
+        """Predict every row as the model of all other queries would, without fitting it.
+
+        Loads the rows again. O(n k min(n, k)) per query of k rows, on the workers.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            Another alpha than that of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        alpha = self._alpha(alpha)
+        with self._parts_again("leave_query_out") as parts:
+            loss, workers = self._loss(parts), parts.workers
+            held_out = workers.submit("decompose", HeldOutMoments, self._sum(parts, loss))
+            found = workers.gather(
+                [
+                    workers.submit("predict", predict_without_queries, each, held_out, loss, alpha)
+                    for each in parts.handles
+                ]
+            )
+            return self._in_order(parts.rows, found)
+
+    def hold_out(self, folds: Iterable[ArrayLike], *, alpha: float | None = None) -> list[Vector]:
+        """Predict the rows of folds of whole queries as the model of the other queries would, without fitting it.
+
+        Loads the rows again. The sums of each fold are subtracted from those of all rows.
+
+        Parameters
+        ----------
+        folds : iterable of array-like
+            Rows to hold out together, as numbers or masks; whole queries.
+        alpha : float, optional
+            Another alpha than that of the fit.
+
+        Returns
+        -------
+        list of ndarray
+            One per fold, in the order of its rows.
+        """
+        alpha = self._alpha(alpha)
+        with self._parts_again("hold_out") as parts:
+            numbers, loss, workers = [as_rows(fold, parts.n_rows) for fold in folds], self._loss(parts), parts.workers
+            sums = workers.gather([self._sum(parts, loss), *(self._sum(parts, loss, fold) for fold in numbers)])
+            found = []
+            for fold, held_out in zip(numbers, sums[1:], strict=True):
+                rest = sums[0].without(held_out)
+                if rest.total <= 0:
+                    raise ValueError("A fold must leave a query with a pair to learn from.")
+                tasks = [
+                    workers.submit("predict", predict_numbers, each, fold, rest.solve(alpha)) for each in parts.handles
+                ]
+                places, predicted = zip(*workers.gather(tasks), strict=True)
+                found.append(self._in_order(places, predicted))
+            return found
+
+    def _parts(self, given: Sequence[Any]) -> Any:
+        def wants_ranges(n_rows: int, few: bool) -> bool:
+            return False
+
+        workers = choose_workers(self.client, 1)
+        return parts_of(workers, *given, user="RankRLS", wants_ranges=wants_ranges, several=True)
+
+    def _parts_again(self, method: str) -> Any:
+        given = getattr(self, "_given", None)
+        if given is None:
+            raise ValueError(f"{method} needs the collections that the model was fitted to, which are not pickled.")
+        if not self._fitted_with_queries:
+            raise ValueError(f"{method} needs queries: fit with qid, or use kernelrank.RankRLS for data in memory.")
+        if self.cost == "relative":
+            raise ValueError(f'{method} has no closed form with cost="relative": refit.')
+        return self._parts(given)
+
+    def _loss(self, parts: Parts) -> SquaresLoss:
+        special = [f'ties="{self.ties}"'] if self.ties != "keep" else []
+        special += [f'cost="{self.cost}"'] if self.cost != "magnitude" else []
+        if special and parts.n_queries is None:
+            raise ValueError(
+                f"One ranking on Dask compares all rows alike, got {special[0]}: pass qid, or use kernelrank.RankRLS."
+            )
+        return SquaresLoss(self.ties, self.cost, self.query_weighting, parts.unit, 0.5)
+
+    def _sum(self, parts: Parts, loss: SquaresLoss, numbers: NDArray[np.intp] | None = None) -> Any:
+        """Return a handle of the sums over rows, which are added up along a tree."""
+        submit = parts.workers.submit
+        sums = [submit("sum", sum_part, each, loss, numbers) for each in parts.handles]
+        while len(sums) > 1:
+            merged = [submit("merge", merge, *pair) for pair in zip(sums[::2], sums[1::2], strict=False)]
+            sums = [*merged, *sums[2 * len(merged) :]]
+        return sums[0]
+
+    def _solve_directly(self, parts: Parts) -> _Solution:
+        moments: Moments = parts.workers.gather([self._sum(parts, self._loss(parts))])[0]
+        if moments.total <= 0:
+            raise NoComparablePairsError(no_pairs(parts.n_rows))
+        weights = moments.solve(self.alpha)
+        return _Solution(weights, moments.level(weights), 1, Communication())
+
+    def _solve_by_gradients(self, parts: Parts) -> _Solution:
+        prepare_products(parts)
+        engine, loss, queries = parts.engine, self._loss(parts), parts.n_queries is not None
+        sums = engine.set_up([("prepare_squares", loss)] * engine.n_parts)
+        total = sum(each.total for each in sums)
+        if total <= 0 or parts.n_rows < 2:
+            raise NoComparablePairsError(no_pairs(parts.n_rows))
+        # The loss of a part is an average over its own queries.
+        scales = [each.total / total if queries else 1.0 / (loss.share * total) for each in sums]
+        mean = np.zeros(parts.n_columns) if queries else _add([each.features for each in sums]) / total
+        target = _add([each.targets for each in sums]) / total
+
+        def ask(name: str, *arguments: Any) -> list[Any]:
+            return engine.ask_each([(name, *arguments, scale) for scale in scales])
+
+        def multiply(v: Vector) -> Vector:
+            return _add(ask("multiply_squares_of_differences", v, float(mean @ v)))
+
+        right = [_add(each) for each in zip(*ask("pull", target), strict=True)]
+        diagonal = _add(ask("diagonal_of_squares"))
+        if not queries:
+            diagonal = np.maximum(diagonal - mean**2 / loss.share, 0.0)
+        gradients = ConjugateGradients.of_equations(multiply, right, diagonal)
+        found = gradients.solve(self.alpha, tol=self.tol, max_iter=self.max_iter)
+        if found.residual > self.tol:
+            warn(
+                f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and it"
+                f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
+                ConvergenceWarning,
+            )
+        level = np.zeros(found.weights.shape[1])
+        if not queries:
+            level = target - _add(engine.ask_all("sum_scores", found.weights)) / total
+        return _Solution(found.weights, level, found.n_iter, engine.communication)
+
+    def _alpha(self, alpha: float | None) -> float:
+        value = self.alpha if alpha is None else alpha
+        POSITIVE("alpha", value)
+        return float(value)
+
+    def _in_order(self, places: Sequence[NDArray[Any]], parts: Sequence[Vector]) -> Vector:
+        """Return predictions in the order of their places."""
+        values = np.concatenate(parts)[np.argsort(np.concatenate(places), kind="stable")]
+        return values[:, 0] if self._single else values
+
+    def _learnt(self) -> dict[str, Any]:
+        return {name: value for name, value in super()._learnt().items() if name != "_given"} | {"_training": None}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the collections."""
+        return {**super().__getstate__(), "_given": None}
+
+
+def _add(vectors: Sequence[Vector]) -> Vector:
+    return np.asarray(np.sum(np.stack(vectors), axis=0))
