@@ -22,6 +22,7 @@ def data(rng, m=600, n=5):
 
 
 @pytest.mark.pairwise
+@pytest.mark.filterwarnings("ignore::kernelrank.exceptions.UndefinedQueryWarning")
 @pytest.mark.parametrize("solver", ["direct", "cg"])
 @pytest.mark.parametrize("queries", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -118,7 +119,7 @@ def test_what_cannot_be(rng, client):
 def test_what_travels_for_gradients_does_not_grow(rng, client):
     bytes_per_round = []
     for m in (500, 4000):
-        X, y, qid = data(rng, m)
+        X, y, _ = data(rng, m)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = RankRLS(solver="cg", client=client).fit(da.from_array(X, chunks=(m // 4, -1)), y)

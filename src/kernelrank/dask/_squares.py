@@ -108,13 +108,13 @@ def merge(left: Moments, right: Moments) -> Moments:
 
 def predict_without_queries(part: PartRows, held_out: HeldOutMoments, loss: SquaresLoss, alpha: float) -> Vector:
     """Predict each row of a part by the model of all other queries; shape (n_rows, p)."""
-    found = np.empty_like(part.y)
+    found: Vector = np.empty_like(part.y)
     for rows in portions(part, loss.unit):
         squares = loss.of(rows)
         root = np.sqrt(squares.weights)[:, None]
         Z = root * squares.laplacian.project(rows.X - rows.X.mean(axis=0))
         u, of_contrasts = root * squares.targets, members(squares.contrasts.queries, len(squares.importance))
-        ends = np.append(0, np.cumsum(np.bincount(rows.codes)))  # rows are sorted by query
+        ends = np.append(0, np.cumsum(np.bincount(np.asarray(rows.codes))))  # rows are sorted by query
         for query, (contrasts, total) in enumerate(zip(of_contrasts, squares.importance.tolist(), strict=True)):
             own = slice(ends[query], ends[query + 1])
             weights = held_out.weights_without(Z[contrasts], u[contrasts], total, alpha)
