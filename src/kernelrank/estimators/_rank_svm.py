@@ -345,6 +345,7 @@ class RankSVM(SVMRanker):
             query_weighting=self.query_weighting,
             positive=self.positive,
             start=self._last_solution(X.shape[1]) if representation.kernel is None else None,
+            compact=isinstance(X, RowStore),
         )
         report = make_report(self.verbose)
         result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)

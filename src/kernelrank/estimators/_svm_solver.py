@@ -40,8 +40,12 @@ def make_solver(
     query_weighting: Literal["query", "pair"],
     positive: bool = False,
     start: NDArray[np.float64] | None = None,
+    compact: bool = False,
 ) -> Solver:
-    """Return the solver that suits the loss, composed of pairs, loss and products with X."""
+    """Return the solver that suits the loss, composed of pairs, loss and products with X.
+
+    `compact` means that memory matters: see `Bundle`.
+    """
     if loss == "hinge":
         hinge = PairwiseHinge(pairs, query_weighting)
     else:
@@ -54,7 +58,7 @@ def make_solver(
         oracle = oracle_of(products)
         if isinstance(oracle, SmoothLinearOracle):
             return Newton(oracle, **options)  # has no use for planes
-        return Bundle(oracle, planes=planes, **options)
+        return Bundle(oracle, planes=planes, compact=compact, **options)
 
     if positive and isinstance(products, WideProducts):
         return PositiveRows(oracle_of(products), products, make, start=start)
