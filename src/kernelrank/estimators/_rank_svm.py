@@ -331,6 +331,7 @@ class RankSVM(SVMRanker):
         """
         y, qid = with_labels(X, y, qid)
         self._require_target(y)
+        assert y is not None
         return super().score(X, y, qid=qid, sample_weight=sample_weight)
 
     def _train(

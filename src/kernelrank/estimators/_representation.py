@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._memory import require_memory
-from kernelrank.estimators._stored_rows import stored_products
 from kernelrank.estimators._span_of_rows import SpanOfRows, is_wide
+from kernelrank.estimators._stored_rows import stored_products
 from kernelrank.features import NystromMap
 from kernelrank.io import RowStore
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel

@@ -1,4 +1,4 @@
-"""Data files: svmlight text with query ids and comments, as used by LETOR, tables with named columns, and stores of rows."""
+"""Data files: svmlight text with query ids and comments, as used by LETOR, tables with named columns, row stores."""
 
 from kernelrank.io._dump import dump_svmlight
 from kernelrank.io._load import SvmlightData, load_svmlight

@@ -22,7 +22,7 @@ def read_section(
     ValueError
         If the file is shorter, or has another checksum; the message names it.
     """
-    view, found = memoryview(memory), 0
+    view, found = memory.data, 0
     with open(path, "rb", buffering=0) as file:
         file.seek(start)
         while view and not (stopped and stopped.is_set()):

@@ -124,7 +124,7 @@ def _padded(arrays: Iterable[NDArray[Any]]) -> list[memoryview]:
     pieces = []
     for each in arrays:
         little = np.ascontiguousarray(each, each.dtype.newbyteorder("<"))
-        pieces += [memoryview(little.view(np.uint8)), memoryview(bytes(-little.nbytes % _ALIGNMENT))]
+        pieces += [memoryview(little.view(np.uint8).data), memoryview(bytes(-little.nbytes % _ALIGNMENT))]
     return pieces
 
 

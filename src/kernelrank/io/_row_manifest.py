@@ -100,7 +100,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _parse(content: dict[str, Any]) -> Manifest:
-    chunks = [Chunk(*map(_whole, each[:-1]), _pair(each[-1])) for each in content.pop("chunks")]
+    chunks = [_chunk(*each) for each in content.pop("chunks")]
     manifest = Manifest(**content, chunks=chunks)
     sparse = manifest.format == "csr"
     known = manifest.format in ("dense", "csr") and manifest.dtype in ("float32", "float64") and manifest.ids in _IDS
@@ -121,15 +121,17 @@ def _parse(content: dict[str, Any]) -> Manifest:
     return manifest
 
 
+def _chunk(n_rows: Any, n_stored: Any, n_queries: Any, index_bytes: Any, id_bytes: Any, checksums: Any) -> Chunk:
+    first, second = map(_whole, checksums)
+    return Chunk(
+        _whole(n_rows), _whole(n_stored), _whole(n_queries), _whole(index_bytes), _whole(id_bytes), (first, second)
+    )
+
+
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST:
         raise ValueError(f"{str(value)[:40]!r} is not a size")
     return value
-
-
-def _pair(values: Any) -> tuple[int, int]:
-    first, second = map(_whole, values)
-    return first, second
 
 
 def sizes_of(manifest: Manifest, chunk: Chunk) -> tuple[int, int]:

@@ -21,6 +21,36 @@ from kernelrank.io._row_chunks import Part
 _PIECE = 1 << 23  # bytes of text parsed at once
 
 
+class Source:
+    """Rows to be written to a store.
+
+    Attributes
+    ----------
+    ids : str or None
+        Type of the query ids, once the first part was taken; see `Manifest`.
+    features : list of str or None
+        Names of the features, once the first part was taken.
+    zero_based : bool or None
+        Whether features of svmlight text count from 0.
+    origin : dict or None
+        Name, size and time of a file, and how it is read.
+    """
+
+    ids: str | None = None
+    features: list[str] | None = None
+    zero_based: bool | None = None
+    origin: dict[str, Any] | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Share of the source that was read; None if it is not known."""
+        return None
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the rows."""
+        raise NotImplementedError
+
+
 class Queries:
     """Ids of the queries of a stream of rows, of which each must come in one piece.
 
@@ -65,7 +95,7 @@ def runs_of(ids: NDArray[Any]) -> NDArray[np.intp]:
     return np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.empty(0, np.intp)
 
 
-class Arrays:
+class Arrays(Source):
     """Chunks ``(X, y)`` or ``(X, y, qid)``.
 
     Parameters
@@ -75,13 +105,10 @@ class Arrays:
         None for that of the first chunk.
     """
 
-    share = features = zero_based = origin = None
-
     def __init__(self, chunks: Iterable[Any], dtype: np.dtype[Any] | None) -> None:
         self._chunks, self._dtype, self._chosen = chunks, dtype, dtype is not None
         self._queries = Queries("chunks")
         self._first: Any = None
-        self.ids: str | None = None
 
     def parts(self) -> Iterator[Part]:
         """Yield the rows."""
@@ -159,7 +186,7 @@ def check_finite(X: Any, where: str, names: list[str] | None = None) -> None:
     )
 
 
-class SvmlightText:
+class SvmlightText(Source):
     """Rows of an svmlight file, parsed piece by piece.
 
     Parameters
@@ -172,17 +199,13 @@ class SvmlightText:
     n_threads : int
     """
 
-    features = None
-
     def __init__(
         self, source: Any, dtype: np.dtype[Any], zero_based: bool, n_features: int | None, dense: bool, n_threads: int
     ) -> None:
         self._source, self._dtype, self._dense, self._n_threads = source, dtype, dense, n_threads
         self._n_features, self.zero_based = n_features, zero_based
-        self.ids: str | None = None
         self._name, self._size, self._read = name_of(source), 0, 0
         self._queries = Queries(self._name)
-        self.origin: dict[str, Any] | None = None
         if is_path(source):
             options = {"zero_based": zero_based, "n_features": n_features, "dense": dense, "dtype": dtype.name}
             self.origin = {**origin_of(source), **options}

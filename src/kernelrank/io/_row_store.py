@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kernelrank._rules import CALLABLE, COUNT, FLAG, NAMES, NONE, PATH, TEXT, Rule, choice, show
+from kernelrank._rules import CALLABLE, COUNT, FLAG, NAMES, NONE, PATH, TEXT, Rule, choice
 from kernelrank._threads import resolve_threads
 from kernelrank.io._files import PathOrFile
 from kernelrank.io._load import DTYPE
 from kernelrank.io._read_ahead import ReadAhead, read_section
 from kernelrank.io._row_chunks import check_labels_of, check_rows_of, decode_ids, decode_rows, label_arrays, split
-from kernelrank.io._row_manifest import NAME, Manifest, check_files, file_of, read_manifest, sizes_of
-from kernelrank.io._row_sources import Arrays, SvmlightText
+from kernelrank.io._row_manifest import NAME, check_files, file_of, read_manifest, sizes_of
+from kernelrank.io._row_sources import Arrays, Source, SvmlightText
 from kernelrank.io._row_tables import TableRows
-from kernelrank.io._row_writer import Source, write_rows
+from kernelrank.io._row_writer import Report, write_rows
 from kernelrank.io._tables import as_ids
-
-Report = Callable[[int, float | None], None]
 
 _BLOCK_BYTES = 32 << 20
 _CHUNKS = Rule(
@@ -54,7 +52,12 @@ class _Labels(NamedTuple):
 
     y: NDArray[np.float64]
     sizes: NDArray[np.int32]
-    ids: Callable[[], list[str]]
+    text: NDArray[np.uint8]
+    lengths: NDArray[np.int32]
+
+    def ids(self) -> list[str]:
+        """Return the ids of the queries."""
+        return decode_ids(self.text, self.lengths)
 
 
 class RowStore:
@@ -90,8 +93,8 @@ class RowStore:
     Notes
     -----
     The folder holds files of raw numbers, ``rows-00000000.bin`` and so on, and ``manifest.json`` with their sizes and
-    checksums (CRC-32). Sizes are checked when a store is opened, and a checksum when a file is first read; :meth:`verify`
-    reads everything. Neither a file nor the manifest can contain code, and no memory is taken by sizes that are not
+    checksums (CRC-32). Sizes are checked when a store is opened, and a checksum when a file is first read;
+    :meth:`verify` reads everything. Neither a file nor the manifest can contain code, and no memory is taken by sizes that are not
     those of files. A checksum finds accidental damage, not changes made on purpose.
 
     Memory is that of two blocks while rows are read, and of the labels while :attr:`y` and :attr:`qid` are computed:
@@ -238,10 +241,9 @@ class RowStore:
         DTYPE("dtype", dtype)
         if dense and n_features is None:
             raise ValueError("dense=True needs n_features, the number of columns.")
-        source = SvmlightText(
-            source, np.dtype(dtype), bool(zero_based), n_features, bool(dense), resolve_threads(n_jobs)
-        )
-        return cls._write(path, source, block_bytes, report)
+        threads = resolve_threads(n_jobs)
+        text = SvmlightText(source, np.dtype(dtype), bool(zero_based), n_features, bool(dense), threads)
+        return cls._write(path, text, block_bytes, report)
 
     @classmethod
     def write_table(
@@ -408,7 +410,7 @@ class RowStore:
                 check_labels_of(y, sizes, lengths, chunk.id_bytes)
             except ValueError as error:
                 raise ValueError(f"{path}: damaged: {error}.") from None
-            yield self._starts[number], _Labels(y, sizes, lambda text=text, lengths=lengths: decode_ids(text, lengths))
+            yield self._starts[number], _Labels(y, sizes, text, lengths)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(

@@ -13,13 +13,13 @@ import numpy as np
 from kernelrank._validation import check_matrix
 from kernelrank.io._files import name_of
 from kernelrank.io._row_chunks import Part
-from kernelrank.io._row_sources import Queries, check_finite, origin_of, runs_of
+from kernelrank.io._row_sources import Queries, Source, check_finite, origin_of, runs_of
 from kernelrank.io._tables import QID, file_kind, ids_column, split_table
 
 _BATCH_ELEMENTS = 1 << 20
 
 
-class TableRows:
+class TableRows(Source):
     """Rows of a CSV or Parquet file with named columns.
 
     Parameters
@@ -33,8 +33,6 @@ class TableRows:
     features : list of str or None
     """
 
-    zero_based = share = None
-
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -45,13 +43,16 @@ class TableRows:
         drop: list[str],
         features: list[str] | None,
     ) -> None:
-        self._path, self._format, self._dtype, self._given = path, format, dtype, (target, qid, None, drop, features)
+        self._path, self._format, self._dtype, self._given = (
+            os.fspath(path),
+            format,
+            dtype,
+            (target, qid, None, drop, features),
+        )
         self._name = name_of(path)
         self._queries = Queries(self._name)
-        self.features: list[str] | None = None
-        self.ids: str | None = None
         options = {"target": target, "qid": qid, "drop": drop, "features": features, "dtype": dtype.name}
-        self.origin: dict[str, Any] | None = {**origin_of(path), **options}
+        self.origin = {**origin_of(path), **options}
 
     def parts(self) -> Iterator[Part]:
         """Yield the rows."""

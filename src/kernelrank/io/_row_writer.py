@@ -9,11 +9,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import scipy.sparse as sp
 
-from kernelrank.io import _temporary
 from kernelrank.io._files import replace_file
 from kernelrank.io._row_chunks import Chunk, Part, encode
 from kernelrank.io._row_cutting import cut
@@ -25,38 +24,12 @@ from kernelrank.io._row_manifest import (
     sizes_of,
     write_manifest,
 )
+from kernelrank.io._row_sources import Source
+from kernelrank.io._temporary import HAS_LOCKS, lock
 
 Report = Callable[[int, float | None], None]
 
 _OURS = re.compile(r"rows-\d{8,}\.bin|manifest\.json|\.kernelrank-[0-9a-f]{16}\.tmp")
-
-
-class Source(Protocol):
-    """Rows to be written.
-
-    Attributes
-    ----------
-    ids : str or None
-        Type of the query ids, once the first part was taken; see `Manifest`.
-    features : list of str or None
-    zero_based : bool or None
-    origin : dict or None
-        Name, size and time of a file.
-    share : float or None
-        Share of the source that was read; None if it is not known.
-    """
-
-    ids: str | None
-    features: list[str] | None
-    zero_based: bool | None
-    origin: dict[str, Any] | None
-
-    @property
-    def share(self) -> float | None:
-        """Share of the source that was read."""
-
-    def parts(self) -> Iterator[Part]:
-        """Yield the rows."""
 
 
 def write_rows(folder: Path, source: Source, block_bytes: int, report: Report | None) -> None:
@@ -156,17 +129,13 @@ def _size(path: Path) -> int:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Hold a lock on the folder, which the operating system releases when the process ends."""
-    if not _temporary.HAS_LOCKS:
+    if not HAS_LOCKS:
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            _temporary.fcntl.flock(descriptor, _temporary.fcntl.LOCK_EX | _temporary.fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"{folder}: another process is writing to the folder; wait until it has ended.") from None
-        except OSError:  # a file system without locks
-            pass
+        if not lock(descriptor):
+            raise ValueError(f"{folder}: another process is writing to the folder; wait until it has ended.")
         yield
     finally:
         os.close(descriptor)

@@ -246,7 +246,7 @@ def _ids(series: nw.Series[Any], name: str, is_text: bool) -> NDArray[Any]:
 
 
 def as_ids(texts: list[str], kind: str | None) -> NDArray[Any]:
-    """Return ids as an int64 array if `kind` is "integers", or "as written" and all are plain integers; else as text."""
+    """Return ids as an int64 array if all are plain integers and `kind` is not "text"; otherwise as text."""
     if kind != "text":
         numbers = {text: int(text) for text in set(texts) if _PLAIN_INTEGER.fullmatch(text)}
         if all(text in numbers and -(2**63) <= numbers[text] < 2**63 for text in texts):
