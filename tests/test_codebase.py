@@ -74,7 +74,7 @@ VERB = re.compile(
     r"(Add|Append|Apply|Approximate|Assign|Bound|Build|Call|Check|Choose|Combine|Compare|Compute|Continue|Convert|Copy|Correct|"
     r"Count|Create|Cut|Decode|Decompose|Describe|Divide|Draw|Encode|Estimate|Evaluate|Expand|Extend|"
     r"Extract|Fail|Find|Fit|Format|Hold|Import|Invert|Learn|Load|Lower|Make|Map|Maximise|Minimise|Move|Multiply|Open|Pad|Parse|Plot|Predict|"
-    r"Prepare|Print|Project|Raise|Rank|Read|Record|Reflect|Renumber|Release|Remove|Replace|Represent|Resolve|Return|Run|Sample|"
+    r"Prepare|Print|Project|Raise|Rank|Read|Record|Reflect|Renumber|Release|Remove|Replace|Represent|Reset|Resolve|Return|Run|Sample|"
     r"Save|Scale|Score|Select|Set|Shift|Show|Solve|Sort|Split|Stack|Start|Stop|Subtract|Sum|Suppress|Test|Train|Transform|Try|Update|"
     r"Validate|Warn|Write|Yield)\b"
 )

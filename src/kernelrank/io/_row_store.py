@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn, Self
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,9 +14,8 @@ from kernelrank._rules import CALLABLE, COUNT, FLAG, NAMES, NONE, PATH, TEXT, Ru
 from kernelrank._threads import resolve_threads
 from kernelrank.io._files import PathOrFile
 from kernelrank.io._load import DTYPE
-from kernelrank.io._read_ahead import ReadAhead, read_section
-from kernelrank.io._row_chunks import check_labels_of, check_rows_of, decode_ids, decode_rows, label_arrays, split
-from kernelrank.io._row_manifest import NAME, check_files, file_of, read_manifest, sizes_of
+from kernelrank.io._row_files import RowFiles, StoredRows
+from kernelrank.io._row_manifest import NAME, check_files, read_manifest
 from kernelrank.io._row_sources import Arrays, Source, SvmlightText
 from kernelrank.io._row_tables import TableRows
 from kernelrank.io._row_writer import Report, write_rows
@@ -27,37 +26,6 @@ _CHUNKS = Rule(
     "an iterable of (X, y) or (X, y, qid)",
     lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes | dict | set | np.ndarray),
 )
-
-
-class StoredRows(NamedTuple):
-    """Consecutive rows of a store.
-
-    Attributes
-    ----------
-    start : int
-        The first row.
-    X : {ndarray, sparse matrix} of shape (k, n_features)
-        The rows. They share memory that is used again for the next block but one.
-    queries : ndarray of shape (k,) or None
-        Numbers 0, 1, ... of the queries of the block; None without queries.
-    """
-
-    start: int
-    X: Any
-    queries: NDArray[np.int32] | None
-
-
-class _Labels(NamedTuple):
-    """Utilities of a file, and the sizes and ids of its queries."""
-
-    y: NDArray[np.float64]
-    sizes: NDArray[np.int32]
-    text: NDArray[np.uint8]
-    lengths: NDArray[np.int32]
-
-    def ids(self) -> list[str]:
-        """Return the ids of the queries."""
-        return decode_ids(self.text, self.lengths)
 
 
 class RowStore:
@@ -94,8 +62,8 @@ class RowStore:
     -----
     The folder holds files of raw numbers, ``rows-00000000.bin`` and so on, and ``manifest.json`` with their sizes and
     checksums (CRC-32). Sizes are checked when a store is opened, and a checksum when a file is first read;
-    :meth:`verify` reads everything. Neither a file nor the manifest can contain code, and no memory is taken by sizes that are not
-    those of files. A checksum finds accidental damage, not changes made on purpose.
+    :meth:`verify` reads everything. Neither a file nor the manifest can contain code, and no memory is taken by
+    sizes that are not those of files. A checksum finds accidental damage, not changes made on purpose.
 
     Memory is that of two blocks while rows are read, and of the labels while :attr:`y` and :attr:`qid` are computed:
     they are not kept. The rows of a block are read by a thread while those before are used.
@@ -135,13 +103,11 @@ class RowStore:
                 " same source: it continues there."
             )
         check_files(self.path, manifest)
-        self._starts = np.cumsum([0, *(each.n_rows for each in manifest.chunks)]).tolist()
+        self._files = RowFiles(self.path, manifest)
         self.n_features = manifest.n_features
         self.n_queries = sum(each.n_queries for each in manifest.chunks)
         self.dtype, self.format = np.dtype(manifest.dtype), manifest.format
         self.feature_names, self.zero_based = manifest.features, manifest.zero_based
-        self._checked: set[int] = set()  # numbers of files whose rows have the right checksum
-        self._sizes: list[NDArray[np.int32]] | None = None  # of the queries, by file
 
     @classmethod
     def write(
@@ -312,7 +278,7 @@ class RowStore:
     def y(self) -> NDArray[np.float64]:
         """Utilities, read from the files."""
         found = np.empty(self.n_rows)
-        for start, labels in self._labels():
+        for start, labels in self._files.labels():
             found[start : start + len(labels.y)] = labels.y
         return found
 
@@ -322,7 +288,7 @@ class RowStore:
         if not self.n_queries:
             return None
         texts, sizes = [], []
-        for _, labels in self._labels():
+        for _, labels in self._files.labels():
             texts += labels.ids()
             sizes.append(labels.sizes.copy())
         return np.repeat(as_ids(texts, self._manifest.ids), np.concatenate(sizes))
@@ -331,7 +297,7 @@ class RowStore:
         """Return the number 0, 1, ... of the query of each row; None without queries."""
         if not self.n_queries:
             return None
-        return np.repeat(np.arange(self.n_queries, dtype=np.int32), np.concatenate(self._query_sizes()))
+        return np.repeat(np.arange(self.n_queries, dtype=np.int32), np.concatenate(self._files.query_sizes()))
 
     def blocks(self) -> Iterator[StoredRows]:
         """Read all rows, one block after the other.
@@ -339,30 +305,15 @@ class RowStore:
         Yields
         ------
         StoredRows
-            The rows of a block, which are valid until the next block but one is taken.
+            Named tuple ``(start, X, queries)``: the first row, the rows, and numbers 0, 1, ... of their queries or
+            None. X is valid until the next block but one is taken.
 
         Raises
         ------
         ValueError
             If a file is damaged.
         """
-        sizes = self._query_sizes() if self.n_queries else None
-        n_bytes = [sizes_of(self._manifest, chunk)[0] for chunk in self._manifest.chunks]
-        n_files = len(n_bytes)
-        memory = [np.empty(max(n_bytes), np.uint8) for _ in range(min(n_files, 2))]
-        ahead = self._read_ahead(0, memory[0][: n_bytes[0]])
-        try:
-            for number in range(n_files):
-                ahead.wait()
-                if number + 1 < n_files:
-                    ahead = self._read_ahead(number + 1, memory[(number + 1) % 2][: n_bytes[number + 1]])
-                X = self._matrix(number, memory[number % 2][: n_bytes[number]])
-                codes = None
-                if sizes is not None:
-                    codes = np.repeat(np.arange(len(sizes[number]), dtype=np.int32), sizes[number])
-                yield StoredRows(self._starts[number], X, codes)
-        finally:
-            ahead.stop()
+        return self._files.blocks()
 
     def verify(self) -> None:
         """Read all files and compare their checksums with the manifest.
@@ -372,45 +323,11 @@ class RowStore:
         ValueError
             If a file is damaged; the message names it.
         """
-        self._checked.clear()
+        self._files.forget()
         for _ in self.blocks():
             pass
-        for _, labels in self._labels():
+        for _, labels in self._files.labels():
             labels.ids()
-
-    def _read_ahead(self, number: int, memory: NDArray[np.uint8]) -> ReadAhead:
-        checksum = None if number in self._checked else self._manifest.chunks[number].checksums[0]
-        return ReadAhead(file_of(self.path, number), memory, checksum)
-
-    def _matrix(self, number: int, memory: NDArray[np.uint8]) -> Any:
-        try:
-            X = decode_rows(memory, self._manifest.chunks[number], self.dtype, self.n_features)
-            if number not in self._checked:
-                check_rows_of(X)
-        except ValueError as error:
-            raise ValueError(f"{file_of(self.path, number)}: damaged: {error}.") from None
-        self._checked.add(number)
-        if self.format == "csr":
-            X.has_canonical_format = True
-        return X
-
-    def _query_sizes(self) -> list[NDArray[np.int32]]:
-        """Return the sizes of the queries of each file; they are kept: 4 bytes per query."""
-        if self._sizes is None:
-            self._sizes = [labels.sizes.copy() for _, labels in self._labels()]
-        return self._sizes
-
-    def _labels(self) -> Iterator[tuple[int, _Labels]]:
-        for number, chunk in enumerate(self._manifest.chunks):
-            path, (start, size) = file_of(self.path, number), sizes_of(self._manifest, chunk)
-            memory = np.empty(size, np.uint8)
-            read_section(path, start, memory, chunk.checksums[1])
-            y, sizes, lengths, text = split(memory, label_arrays(chunk))
-            try:
-                check_labels_of(y, sizes, lengths, chunk.id_bytes)
-            except ValueError as error:
-                raise ValueError(f"{path}: damaged: {error}.") from None
-            yield self._starts[number], _Labels(y, sizes, text, lengths)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
