@@ -149,10 +149,12 @@ def check_rows_of(X: Any) -> None:
     Raises
     ------
     ValueError
-        If the indices of a CSR matrix are out of range, not sorted or repeated, or zeros are stored.
+        If the indices of a CSR matrix are out of range, not sorted or repeated, or zeros or other elements are stored.
     """
     if sp.issparse(X):
         X.check_format(full_check=True)
+        if X.indptr[-1] != len(X.data):
+            raise ValueError("the rows do not end where the stored elements end")
         if not X.has_canonical_format or np.count_nonzero(X.data) < len(X.data):
             raise ValueError("the matrix is not in canonical form")
 
