@@ -143,8 +143,8 @@ def decode_rows(memory: NDArray[np.uint8], chunk: Chunk, dtype: np.dtype[Any], n
     return sp.csr_matrix((values, *indices), shape=(chunk.n_rows, n_features), copy=False)
 
 
-def check_rows_of(X: Any) -> None:
-    """Check a matrix that was read for the first time.
+def check_rows_of(X: Any, n_stored: int) -> None:
+    """Check a matrix of so many stored elements that was read for the first time.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def check_rows_of(X: Any) -> None:
     """
     if sp.issparse(X):
         X.check_format(full_check=True)
-        if X.indptr[-1] != len(X.data):
+        if X.nnz != n_stored:
             raise ValueError("the rows do not end where the stored elements end")
         if not X.has_canonical_format or np.count_nonzero(X.data) < len(X.data):
             raise ValueError("the matrix is not in canonical form")

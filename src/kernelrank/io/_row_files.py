@@ -109,7 +109,7 @@ class RowFiles:
         try:
             X = decode_rows(memory, self._manifest.chunks[number], self._dtype, self._manifest.n_features)
             if number not in self._checked:
-                check_rows_of(X)
+                check_rows_of(X, self._manifest.chunks[number].n_stored)
         except ValueError as error:
             raise ValueError(f"{file_of(self._folder, number)}: damaged: {error}.") from None
         self._checked.add(number)

@@ -175,7 +175,7 @@ def search(ray: Ray, guess: float, tolerance: float, longest: float = np.inf) ->
         step = meet if side == side_before else -low.slope * width / bend
         t = low.t + min(max(step, 0.05 * width), 0.95 * width)
         del point  # frees its vector g, unless one of the ends has it
-    complete = [each for each in (low, high) if each is not None and len(each.risk.g)]
+    complete = [each for each in (low, high) if each is not None and each.risk.g is not _EMPTY]
     best = min(complete, key=_value)
     return best, complete[-1]
 
