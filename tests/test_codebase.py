@@ -73,10 +73,10 @@ def test_nothing_private_of_scikit_learn_is_imported():
 VERB = re.compile(
     r"(Add|Append|Apply|Approximate|Assign|Bound|Build|Call|Check|Choose|Combine|Compare|Compute|Continue|Convert|Copy|Correct|"
     r"Count|Create|Cut|Decode|Decompose|Describe|Divide|Draw|Encode|Estimate|Evaluate|Expand|Extend|"
-    r"Extract|Fail|Find|Fit|Format|Hold|Import|Invert|Learn|Load|Lower|Make|Map|Maximise|Minimise|Move|Multiply|Open|Pad|Parse|Plot|Predict|"
+    r"Extract|Fail|Find|Fit|Format|Hold|Import|Invert|Learn|Load|Lock|Lower|Make|Map|Maximise|Minimise|Move|Multiply|Open|Pad|Parse|Plot|Predict|"
     r"Prepare|Print|Project|Raise|Rank|Read|Record|Reflect|Renumber|Release|Remove|Replace|Represent|Reset|Resolve|Return|Run|Sample|"
     r"Save|Scale|Score|Select|Set|Shift|Show|Solve|Sort|Split|Stack|Start|Stop|Subtract|Sum|Suppress|Test|Train|Transform|Try|Update|"
-    r"Validate|Warn|Write|Yield)\b"
+    r"Validate|Wait|Warn|Write|Yield)\b"
 )
 RIDDLE = re.compile(r"(What|How|Where|Who)\b")
 # Each with the words to use instead.

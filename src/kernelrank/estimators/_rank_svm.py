@@ -115,7 +115,7 @@ class RankSVM(SVMRanker):
     Memory beyond X: about 100 bytes per row (150 with queries and weights), and vectors of features:
     one per cutting plane (at most 200, with room for twice as many as there are), or two per step of
     conjugate gradients (at most 30 steps, or 8 with more than 10,000 features), and about twenty
-    others.
+    others. Rows of a :class:`kernelrank.io.RowStore` with the hinge: at most 200 MB and 64 bytes per row.
     X may be dense or CSR/CSC, float64 or float32, and is not copied, with two exceptions. A sparse X with stored
     zeros, or with indices that are repeated or not sorted, is copied. A feature far from zero compared with its spread
     is shifted: offsets carry no information here, but would cost digits. Such a sparse matrix gets a second array of
