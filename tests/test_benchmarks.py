@@ -161,7 +161,7 @@ def test_out_of_core(quick):
     assert [row["loss"] for row in rows] == ["hinge", "squared hinge"]
     for row in rows:
         assert float(row["gap"]) <= 1e-3
-        assert float(row["read s"]) > 0
+        assert float(row["peak MB"]) > 0
         assert float(row["products %"]) + float(row["counting %"]) <= 100
     assert [bar["verdict"] for bar in bars] == ["met", "met"]
 

@@ -200,7 +200,7 @@ print(status("VmHWM") - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is read from /proc")
-@pytest.mark.parametrize(("m", "n"), [(2_000_000, 20), (40_000, 2_000)])
+@pytest.mark.parametrize(("m", "n"), [(2_000_000, 20), (10_000, 4_000)])
 def test_memory_is_as_documented(tmp_path, m, n):
     subprocess.run([sys.executable, "-c", WRITE.format(m=m, n=n, k=m // 20, path=str(tmp_path))], check=True)
     command = [sys.executable, "-c", MEMORY, str(tmp_path)]
@@ -230,7 +230,7 @@ print(hasattr(model, "coef_"), threading.active_count(), flush=True)
 
 
 def test_ctrl_c(tmp_path):
-    subprocess.run([sys.executable, "-c", WRITE.format(m=400_000, n=10, k=100_000, path=str(tmp_path))], check=True)
+    subprocess.run([sys.executable, "-c", WRITE.format(m=800_000, n=20, k=100_000, path=str(tmp_path))], check=True)
     process = subprocess.Popen([sys.executable, "-c", FIT, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline().startswith("started")
     seconds, rest = interrupt(process)

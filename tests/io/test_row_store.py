@@ -194,6 +194,15 @@ def test_tables_are_read_in_batches(rng, folder, tmp_path, monkeypatch, name):
     np.testing.assert_array_equal(read(some)[0], X[:, [3, 1]])
 
 
+def test_compressed_tables(folder, tmp_path):
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"a,y\n1,2\n3,4\n"))
+    assert RowStore.write_table(folder, path, target="y").shape == (2, 1)
+    path = path.rename(tmp_path / "a.csv.xz")
+    with pytest.raises(ValueError, match=r"a \.xz file cannot be read in batches; decompress it first"):
+        RowStore.write_table(folder, path, target="y")
+
+
 def test_mistakes_in_tables(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_row_tables, "_BATCH_ELEMENTS", 4)
     path = tmp_path / "a.csv"
@@ -499,6 +508,13 @@ def test_indices_of_a_stranger(folder, at, value):
 def test_a_model_is_not_much_larger_than_the_rows(folder):
     with pytest.raises(ValueError, match="features are too many"):
         RowStore.write(folder, [(sp.csr_matrix(([1.0], [5], [0, 1]), shape=(1, 2**40)), [1])])
+
+
+def test_blocks_that_do_not_fit_into_memory(stored, monkeypatch):
+    store = RowStore(stored)
+    monkeypatch.setattr(_memory, "available_memory", lambda: 5_000)
+    with pytest.raises(MemoryError, match=r"reading blocks of \d+ bytes takes .* smaller block_bytes"):
+        next(store.blocks())
 
 
 # Reading ahead.

@@ -13,7 +13,7 @@ from kernelrank._validation import CheckedRows, check_rows, encode_queries, scal
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
-from kernelrank.estimators._stored_rows import check_store, predict_stored, with_labels
+from kernelrank.estimators._stored_rows import check_store, predict_stored, with_labels, with_queries
 from kernelrank.estimators._svm_solver import convergence_message, make_report, make_solver
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.io import RowStore
@@ -296,7 +296,7 @@ class RankSVM(SVMRanker):
         MissingQueryWarning
             If the model was fitted with queries, and there are none: all rows are then ranked as one query.
         """
-        return super().rank(X, with_labels(X, None, qid)[1])
+        return super().rank(X, with_queries(X, qid))
 
     def score(
         self,

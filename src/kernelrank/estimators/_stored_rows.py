@@ -32,22 +32,25 @@ def stored_products(store: RowStore, n_threads: int) -> Products:
     return make_block_products(_StoredBlocks(store), n_threads)
 
 
-def with_labels(
-    X: Any, y: ArrayLike | None, qid: ArrayLike | None
-) -> tuple[ArrayLike | None, ArrayLike | NDArray[np.int32] | None]:
-    """Return utilities and queries: those of a store, or else those that are given.
-
-    Raises
-    ------
-    ValueError
-        If a store comes with others.
-    """
+def with_queries(X: Any, qid: ArrayLike | None) -> ArrayLike | None:
+    """Return the queries of a store, or else those that are given; both are an error."""
     if not isinstance(X, RowStore):
-        return y, qid
-    for name, given in (("y", y), ("qid", qid)):
-        if given is not None:
-            raise ValueError(f"{name} must not be passed with a RowStore, which has its own; leave it out.")
-    return X.y, X.query_codes()
+        return qid
+    _refuse("qid", qid)
+    return X.query_codes()
+
+
+def with_labels(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> tuple[ArrayLike | None, ArrayLike | None]:
+    """Return utilities and queries: those of a store, or else those that are given; both are an error."""
+    if isinstance(X, RowStore):
+        _refuse("y", y)
+    qid = with_queries(X, qid)
+    return X.y if isinstance(X, RowStore) else y, qid
+
+
+def _refuse(name: str, given: ArrayLike | None) -> None:
+    if given is not None:
+        raise ValueError(f"{name} must not be passed with a RowStore, which has its own; leave it out.")
 
 
 def check_store(model: Any, store: RowStore, *, reset: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SLICE = 1 << 22  # bytes read at once, after which a reader can stop
+_LONGEST = 0.5  # seconds to wait for that
 
 
 def read_section(
@@ -53,10 +54,13 @@ class ReadAhead:
     """
 
     def __init__(self, path: Path, memory: NDArray[np.uint8], checksum: int | None) -> None:
-        self._stopped = threading.Event()
+        self._stopped, self._done = threading.Event(), threading.Event()
         self._error: BaseException | None = None
         self._given = path, 0, memory, checksum, self._stopped
         self._thread = threading.Thread(target=self._read)
+
+    def start(self) -> None:
+        """Start to read."""
         self._thread.start()
 
     def _read(self) -> None:
@@ -64,14 +68,17 @@ class ReadAhead:
             read_section(*self._given)
         except BaseException as error:
             self._error = error
+        self._done.set()
 
+    # An event, because a thread whose join was interrupted by Ctrl-C counts as ended in Python 3.11.
     def wait(self) -> None:
         """Wait for the end of the section; raise the error of the thread, if there was one."""
-        self._thread.join()
+        self._done.wait()
         if self._error is not None:
             raise self._error
 
     def stop(self) -> None:
         """Stop reading; the content of the memory is then not defined."""
         self._stopped.set()
-        self._thread.join()
+        if self._done.wait(_LONGEST):  # or the start of the thread was interrupted
+            self._thread.join()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._memory import require_memory
 from kernelrank.io._read_ahead import ReadAhead, read_section
 from kernelrank.io._row_chunks import check_labels_of, check_rows_of, decode_ids, decode_rows, label_arrays, split
 from kernelrank.io._row_manifest import Manifest, file_of, sizes_of
@@ -86,13 +87,17 @@ class RowFiles:
         sizes = self.query_sizes() if self._manifest.ids is not None else None
         n_bytes = [sizes_of(self._manifest, chunk)[0] for chunk in self._manifest.chunks]
         n_files = len(n_bytes)
+        what = f"{self._folder}: reading blocks of {max(n_bytes)} bytes"
+        require_memory(2.0 * max(n_bytes), what, "Write the rows with a smaller block_bytes, or smaller queries.")
         memory = [np.empty(max(n_bytes), np.uint8) for _ in range(min(n_files, 2))]
         ahead = self._read_ahead(0, memory[0][: n_bytes[0]])
         try:
+            ahead.start()
             for number in range(n_files):
                 ahead.wait()
                 if number + 1 < n_files:
                     ahead = self._read_ahead(number + 1, memory[(number + 1) % 2][: n_bytes[number + 1]])
+                    ahead.start()
                 X = self._matrix(number, memory[number % 2][: n_bytes[number]])
                 codes = None
                 if sizes is not None:

@@ -17,6 +17,7 @@ from kernelrank.io._row_sources import Queries, Source, check_finite, origin_of,
 from kernelrank.io._tables import QID, file_kind, ids_column, split_table
 
 _BATCH_ELEMENTS = 1 << 20
+_NOT_BY_POLARS = (".xz", ".bz2")  # forms of compression
 
 
 class TableRows(Source):
@@ -92,6 +93,9 @@ class TableRows(Source):
         import polars as pl
 
         is_parquet, separator = file_kind(self._name, self._format)
+        suffix = os.path.splitext(self._path)[1].lower()
+        if suffix in _NOT_BY_POLARS or (is_parquet and suffix == ".gz"):
+            raise ValueError(f"{self._name}: a {suffix} file cannot be read in batches; decompress it first.")
         try:
             if is_parquet:
                 table = pl.scan_parquet(self._path, glob=False)
