@@ -200,7 +200,7 @@ print(status("VmHWM") - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is read from /proc")
-@pytest.mark.parametrize(("m", "n"), [(2_000_000, 20), (10_000, 4_000)])
+@pytest.mark.parametrize(("m", "n"), [(2_000_000, 20), (5_000, 4_000)])
 def test_memory_is_as_documented(tmp_path, m, n):
     subprocess.run([sys.executable, "-c", WRITE.format(m=m, n=n, k=m // 20, path=str(tmp_path))], check=True)
     command = [sys.executable, "-c", MEMORY, str(tmp_path)]
