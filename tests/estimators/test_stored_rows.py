@@ -32,7 +32,7 @@ def make(rng, tmp_path, form):
         y = np.rint(X @ np.arange(N) + rng.normal(size=M))
         qid = np.repeat(rng.permutation(60), 10) if of_queries else None
         chunks = [(form(X), y)] if qid is None else [(form(X), y, qid)]
-        store = RowStore.write(tmp_path / f"{len(list(tmp_path.iterdir()))}", chunks, block_bytes=3_000)
+        store = RowStore.write(tmp_path / f"{len(list(tmp_path.iterdir()))}", chunks, block_bytes=8_000)
         return store, form(X), y, qid
 
     return make
