@@ -164,6 +164,11 @@ def reading() -> tuple[float, float]:
     return ends(report("reading").column("Reading files", "times as fast"))
 
 
+def memory_of_stored_rows() -> list[float]:
+    rows = report("out_of_core").table("Data larger than memory")
+    return [number(next(row["bytes/row"] for row in rows if row["rows"] == "100,000,000"))]
+
+
 def versions_of_ndcg() -> tuple[str, ...]:
     return report("ndcg").find(r"scikit-learn (\S+), ir-measures (\S+), xgboost (\S+), lightgbm (\S+) ")
 
@@ -249,6 +254,7 @@ CLAIMS = (
     ),
     Claim("docs/least-squares.md", "{} steps instead of {}", steps_on_text),
     Claim("docs/command-line.md", "It is {:.0f} to {:.0f} times as fast as scikit-learn's reader", reading),
+    Claim("docs/scaling.md", "the peak was {:.0f} bytes per row", memory_of_stored_rows),
     Claim(
         "docs/ndcg.md",
         "Last run with scikit-learn {}, ir-measures {}, XGBoost {} and LightGBM {}.",

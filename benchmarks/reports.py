@@ -25,8 +25,11 @@ def parser_of(part: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def main(part: Any, name: str = "") -> None:
-    """Run the benchmark of a module; its report has the name of the module, unless it is given."""
+def main(part: Any, name: str = "", options: argparse.Namespace | None = None) -> None:
+    """Run the benchmark of a module; its report has the name of the module, unless it is given.
+
+    `options` are those of the command line, if the module has read them.
+    """
     module = part.__spec__.name  # also where the module is run as a program
     path = RESULTS / f"{name or module.rpartition('.')[2]}.md"
-    perform(part, path, BUILD / "benchmarks", f"python -m {module}", parser_of(part).parse_args())
+    perform(part, path, BUILD / "benchmarks", f"python -m {module}", options or parser_of(part).parse_args())

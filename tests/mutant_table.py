@@ -23,7 +23,23 @@ NEWTONS = (
 GRAPHS = "tests/estimators/test_rls_pairs.py tests/estimators/test_fit_pairs.py tests/pairs"
 CORE = "tests/pairs tests/losses"
 
+STORES = "tests/io/test_row_store.py tests/estimators/test_stored_rows.py"
+
 MUTANTS = {
+    # Row stores
+    "src/kernelrank/io/_row_chunks.py": (
+        STORES,
+        [
+            ("found = zlib.crc32(piece, found)", "found = zlib.crc32(piece)"),
+            ("if X.nnz != n_stored:", "if X.nnz > n_stored:"),
+        ],
+    ),
+    "src/kernelrank/io/_row_cutting.py": (
+        STORES,
+        [("stops[max(n_whole - 1, 0)]", "fits"), ("sizes[-1] += more[0]", "sizes[-1] = more[0]")],
+    ),
+    "src/kernelrank/io/_row_files.py": (STORES, [("memory[(number + 1) % 2]", "memory[number % 2]")]),
+    "src/kernelrank/io/_row_writer.py": (STORES, [("there[number] != chunk", "there[number].n_rows != chunk.n_rows")]),
     # Pairs
     "src/kernelrank/pairs/_graph.py": (
         GRAPHS,
@@ -197,7 +213,7 @@ MUTANTS = {
         "tests/solvers/test_line_search.py tests/solvers/test_bundle.py tests/solvers/test_newton.py",
         [
             ("2 * t * self._wd + t * t * self._dd", "2 * t * self._wd + t * self._dd"),
-            ("best = low if high is None or low.value <= high.value else high", "best = low"),
+            ("best = min(complete, key=_value)", "best = low"),
             ("t = min(_GROWTH * t, longest)", "t = _GROWTH * t"),
             ("return point if point.value <= origin.value else ray.at(low)", "return point"),
             ("if point.slope > 0:\n        point = ray.at(", "if False:\n        point = ray.at("),

@@ -449,6 +449,42 @@ def make_calls(folder):
             features="names or None",
             format="choice",
         ),
+        "RowStore": Call(io.RowStore, {"path": folder / "store"}),
+        "RowStore.write": Call(
+            lambda **arguments: io.RowStore.write(**{"chunks": [(X, Y)], **arguments}),
+            {"path": folder / "store"},
+            list(inspect.signature(io.RowStore.write).parameters),
+            chunks="chunks",
+            dtype="type or None",
+            block_bytes="count",
+            report="function or None",
+        ),
+        "RowStore.write_svmlight": Call(
+            lambda **arguments: io.RowStore.write_svmlight(**{"source": BytesIO(b"1 1:2"), **arguments}),
+            {"path": folder / "text"},
+            list(inspect.signature(io.RowStore.write_svmlight).parameters),
+            source="source",
+            n_features="length or None",
+            zero_based="flag",
+            dense="flag",
+            dtype="type",
+            block_bytes="count",
+            report="function or None",
+        ),
+        "RowStore.write_table": Call(
+            lambda **arguments: io.RowStore.write_table(**{"source": folder / "table.csv", **arguments}),
+            {"path": folder / "rows", "target": "b"},
+            list(inspect.signature(io.RowStore.write_table).parameters),
+            source="path",
+            target="text",
+            qid="text or None",
+            drop="names",
+            features="names or None",
+            format="choice",
+            dtype="type",
+            block_bytes="count",
+            report="function or None",
+        ),
         "load_ppi": Call(
             lambda **arguments: relations.load_ppi(**{"source": BytesIO(b"<corpus/>"), **arguments}),
             {},
@@ -481,6 +517,8 @@ BAD |= {
     "labels of rows": [None, 5, masked(Y), np.zeros((M, 2)), np.full(M, np.nan), dates(Y)],
     "two classes": [None, 5, masked(Y), Y[1:], np.zeros((M, 2))],
     "matrix of a file": [None, 5, "x", X[0], X[None], masked(X), dates(X), X * 1j, [["x"] * 3] * M],
+    "chunks": [None, 5, "x", X, [X], [5], {1: 2}],
+    "type or None": ["x", 5, "int32", object],
     "comments": [5, [5] * M, ["x"], ["a\nb"] * M, set("x")],
     "estimators": [None, 5, [], [kr.RankRLS()], kr.RankRLS(), [kr.RankRLS(), 5], [kr.RankRLS(), kr.RLS]],
 }
@@ -534,6 +572,7 @@ NAMES = list(make_calls(Path()))
 def calls(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bad_values")
     (folder / "table.csv").write_text("a,b\n1,2\n3,4\n")
+    io.RowStore.write(folder / "store", [(X, Y)])
     persistence.save_model(kr.RankSVM().fit(X, Y), folder / "model")
     persistence.save_svmlight_model(kr.RankSVM().fit(X, Y), folder / "light")
     return make_calls(folder)

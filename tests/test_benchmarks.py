@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 MODULES = {
-    **{name: f"benchmarks.{name}" for name in ("counting", "training", "path", "metrics", "reading")},
+    **{name: f"benchmarks.{name}" for name in ("counting", "training", "path", "metrics", "reading", "out_of_core")},
     **{name: f"benchmarks.peers.{name}" for name in ("concordance", "ndcg", "least_squares")},
     "peers": "benchmarks.peers.run",
 }
@@ -153,6 +153,17 @@ def test_reading(quick):
         assert float(row["times as fast"]) > 0
         assert float(row["1 thread MB/s"]) > 0
     assert len(found["Bars"]) == 2
+
+
+def test_out_of_core(quick):
+    _, found = quick("out_of_core")
+    rows, bars = found["Data larger than memory"], found["Bars"]
+    assert [row["loss"] for row in rows] == ["hinge", "squared hinge"]
+    for row in rows:
+        assert float(row["gap"]) <= 1e-3
+        assert float(row["peak MB"]) > 0
+        assert float(row["products %"]) + float(row["counting %"]) <= 100
+    assert [bar["verdict"] for bar in bars] == ["met", "met"]
 
 
 def test_metrics(quick):

@@ -13,6 +13,8 @@ from kernelrank.solvers._line_search import Iterate, Point, Ray, search, search_
 class Line:
     """Stands for a Ray: a convex function that falls at 0."""
 
+    in_place = False
+
     def __init__(self, value, slope):
         self._value, self._slope, self.tried = value, slope, []
         self.origin = self._point(0.0)
@@ -93,6 +95,34 @@ def test_the_search_for_cuts_goes_down_and_looks_beyond(line, guess):
     assert {best.t, beyond.t} <= {0.0, *line.tried}
     assert beyond.slope >= 0 or beyond.t == max(line.tried)
     assert len(line.tried) <= 12
+
+
+@lines
+@pytest.mark.parametrize("guess", [0.02, 0.3, 1.0])
+def test_the_search_in_place_returns_points_that_have_their_planes(line, guess):
+    line, free = line(), line()
+    line.in_place = True
+    best, beyond = search(line, guess, tolerance=0.0)
+    assert best.value == search(free, guess, tolerance=0.0)[0].value
+    assert line.tried == free.tried
+    for point in (best, beyond):
+        assert point.without_g().risk.g is not point.risk.g
+
+
+def test_a_ray_moves_in_place(rng):
+    X, y, alpha = rng.normal(size=(50, 4)), rng.integers(0, 5, 50), 0.1
+    oracle = SmoothLinearOracle(make_products(X), PairwiseSquaredHinge(UtilityPairs(y)))
+    w, delta = rng.normal(size=(2, 4))
+    fixed, moving = (
+        Ray(oracle, alpha, Iterate(w, X @ w, oracle.risk(X @ w), w @ w), delta, X @ delta, in_place=in_place)
+        for in_place in (False, True)
+    )
+    for t in (0.5, 3.0, 0.25):
+        assert moving.at(t).value == pytest.approx(fixed.at(t).value, rel=1e-12)
+    for point in (fixed.at(0.5), fixed.origin):
+        reached = moving.move(point)
+        np.testing.assert_allclose(reached.scores, fixed.move(point).scores, atol=1e-12)
+        np.testing.assert_array_equal(reached.w, fixed.move(point).w)
 
 
 def test_a_ray_is_the_objective_on_a_line(rng):

@@ -20,8 +20,10 @@ from kernelrank.cli._data import Data, check_target, names_of, read_data, read_m
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._kernels import chosen_kernel, compare_kernels, describe_kernel
 from kernelrank.cli._metrics import Metric, choose_metrics, name_choice, warn_of_gains
+from kernelrank.cli._out_of_core import applied_data, is_stored, stored_data
 from kernelrank.cli._output import print_json, print_record, print_table, show
 from kernelrank.exceptions import ConvergenceWarning, PathEndWarning
+from kernelrank.io import RowStore
 from kernelrank.io._files import replace_file
 from kernelrank.kernels import Linear
 from kernelrank.persistence import save_model
@@ -40,7 +42,7 @@ def train(args: argparse.Namespace) -> int:
     """Train a model and save it."""
     check_target(args.output)
     model = _make_model(args)
-    data = read_data(args)
+    data = stored_data(args) if is_stored(args) or args.out_of_core is not None else read_data(args)
     seconds, converged = fit_with_progress(model, data, shown=not args.quiet)
     _save(model, data, args)
     result = {
@@ -66,7 +68,7 @@ def predict(args: argparse.Namespace) -> int:
     model = read_model(args.model)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the model was trained with queries")  # scores do not need queries
-        data = read_data(args, model, target=False)
+        data = applied_data(args, model, labels=False) if is_stored(args) else read_data(args, model, target=False)
     write_scores(args.output, score_rows(model, data.X), as_json=args.json)
     return 0
 
@@ -76,7 +78,8 @@ def evaluate(args: argparse.Namespace) -> int:
     if args.data == args.scores == "-":
         raise ValueError("Standard input cannot be both the data and the scores.")
     model = None if args.model is None else read_model(args.model)
-    data = read_data(args, model, features=model is not None)
+    features = model is not None
+    data = applied_data(args, model, labels=True) if is_stored(args) else read_data(args, model, features=features)
     y = data.utilities()
     scores = read_scores(args.scores, data.n_rows, args.data) if model is None else score_rows(model, data.X)
     chosen = choose_metrics(args.metric, y, args.undefined)
@@ -164,7 +167,10 @@ def fit_with_progress(model: RankSVM | RankRLS, data: Data, shown: bool) -> tupl
     with FitProgress(shown) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVM):
             model.set_params(verbose=progress)
-        model.fit(data.X, data.utilities(), qid=data.qid, sample_weight=data.weight)
+        if isinstance(data.X, RowStore) and isinstance(model, RankSVM):
+            model.fit(data.X)
+        else:
+            model.fit(data.X, data.utilities(), qid=data.qid, sample_weight=data.weight)
         if isinstance(model, RankSVM):
             model.set_params(verbose=0)
     return time.perf_counter() - began, convergence.reached
@@ -267,11 +273,14 @@ def _alphas(text: str) -> int | list[float]:
 
 def _save(model: RankSVM | RankRLS | RankSVMCV | RankRLSCV, data: Data, args: argparse.Namespace) -> None:
     if not hasattr(model, "feature_names_in_"):
-        model.zero_based_ = args.zero_based  # how to count the features of other files
+        # How to count the features of other files.
+        model.zero_based_ = bool(data.X.zero_based) if isinstance(data.X, RowStore) else args.zero_based
     save_model(model, args.output)
 
 
 def _describe(data: Data) -> dict[str, Any]:
+    if isinstance(store := data.X, RowStore):
+        return {"n_rows": store.n_rows, "n_features": store.n_features, "n_queries": store.n_queries or None}
     n_queries = None if data.qid is None else encode_queries(data.qid, data.n_rows)[1]
     sizes = {"n_rows": data.n_rows, "n_features": int(data.X.shape[1]), "n_queries": n_queries}
     return sizes if (names := names_of(data.X)) is None else {**sizes, "features": names}

@@ -6,6 +6,8 @@ import argparse
 import errno
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -55,7 +57,9 @@ def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = T
 
     `features` and `target` state whether the command needs them.
     """
-    kind = _kind(args)
+    if os.path.isdir(args.data):
+        raise ValueError(f"{args.data} is a folder; of rows in a folder, only train, predict and evaluate can be used.")
+    kind = kind_of(args)
     data = _read_svmlight(args, model) if kind == "svmlight" else _read_table(args, kind, model, features, target)
     if data.n_rows == 0:
         raise ValueError(f"{args.data}: there are no rows.")
@@ -79,13 +83,8 @@ def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
     trained = getattr(model, "zero_based_", None)
     if trained is not None and args.zero_based and not trained:
         raise ValueError("--zero-based: the model was trained with features that count from 1.")
-    try:
+    with explain_index():
         rows = load_svmlight(args.data, zero_based=bool(trained or args.zero_based), n_jobs=getattr(args, "jobs", None))
-    except DataFormatError as error:
-        hint = str(error).replace(
-            "index 0 although zero_based=False", "index 0 (use --zero-based if features count from 0)"
-        )
-        raise DataFormatError(hint) from None
     X = rows.X
     if not np.isfinite(X.data).all():
         place = int(np.argmin(np.isfinite(X.data)))
@@ -100,6 +99,18 @@ def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
             warnings.warn(f"{args.data} has {beyond} more features than the model; they are ignored", stacklevel=1)
         X = fit_columns(X, model.n_features_in_)
     return Data(X, rows.y, rows.qid, None)
+
+
+@contextmanager
+def explain_index() -> Iterator[None]:
+    """Add the option to an error about a feature 0."""
+    try:
+        yield
+    except DataFormatError as error:
+        hint = str(error).replace(
+            "index 0 although zero_based=False", "index 0 (use --zero-based if features count from 0)"
+        )
+        raise DataFormatError(hint) from None
 
 
 def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool, target: bool) -> Data:
@@ -125,7 +136,8 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
     )
 
 
-def _kind(args: argparse.Namespace) -> Kind:
+def kind_of(args: argparse.Namespace) -> Kind:
+    """Return the format of the data file."""
     if args.format != "auto":
         return cast(Kind, args.format)
     suffixes = [suffix.lower() for suffix in PurePath(args.data).suffixes]

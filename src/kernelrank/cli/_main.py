@@ -26,6 +26,7 @@ example:
   kernelrank train houses.csv --target price --qid district -o model.kr
   kernelrank train train.txt -o model.kr --method rankrls --kernel gaussian
   kernelrank train large.txt -o model.kr --kernel gaussian --gamma 0.5 --n-basis 500
+  kernelrank train huge.txt -o model.kr --out-of-core      # writes huge.txt.store, and trains from there
 """
 _PREDICT_EXAMPLE = """\
 example:
@@ -80,6 +81,14 @@ def _parser() -> argparse.ArgumentParser:
 
     train = add("train", "train a model and save it", _TRAIN_EXAMPLE, _DATA_HELP)
     _add_data(train)
+    train.add_argument(
+        "--out-of-core",
+        metavar="FOLDER",
+        nargs="?",
+        const="",
+        help="write the rows to FOLDER (default: DATA.store), or continue to, and train without loading them; such a"
+        " folder can also take the place of the data file",
+    )
     train.add_argument("--alpha", type=float, default=1e-3, help="regularisation parameter (default: %(default)g)")
     _add_training(train, several=False)
     train.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to save the model to")

@@ -101,7 +101,9 @@ class OnCollections:
         ranks: NDArray[np.int64] = self._with_scores(scores).rank(_Scored(scores), qid)
         return ranks
 
-    def score(self, X: Any, y: Any, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the mean concordance over queries; see :func:`kernelrank.metrics.concordance_index`.
 
         Scores, utilities and query ids are gathered; X is not.

@@ -126,7 +126,9 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         self.counting = counting
         self.client = client
 
-    def fit(self, X: Any, y: Any, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train on utilities.
 
         Parameters

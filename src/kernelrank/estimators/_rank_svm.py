@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._refit import refit
-from kernelrank._validation import check_rows, encode_queries, scale_weights
+from kernelrank._validation import CheckedRows, check_rows, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
+from kernelrank.estimators._stored_rows import check_store, predict_stored, with_labels, with_queries
 from kernelrank.estimators._svm_solver import convergence_message, make_report
 from kernelrank.exceptions import ConvergenceWarning
+from kernelrank.io import RowStore
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
 from kernelrank.pairs._preferences import check_preferences
 
@@ -113,7 +115,7 @@ class RankSVM(SVMRanker):
     Memory beyond X: about 100 bytes per row (150 with queries and weights), and vectors of features:
     one per cutting plane (at most 200, with room for twice as many as there are), or two per step of
     conjugate gradients (at most 30 steps, or 8 with more than 10,000 features), and about twenty
-    others.
+    others. Rows of a :class:`kernelrank.io.RowStore` with the hinge: at most 200 MB and 64 bytes per row.
     X may be dense or CSR/CSC, float64 or float32, and is not copied, with two exceptions. A sparse X with stored
     zeros, or with indices that are repeated or not sorted, is copied. A feature far from zero compared with its spread
     is shifted: offsets carry no information here, but would cost digits. Such a sparse matrix gets a second array of
@@ -171,16 +173,23 @@ class RankSVM(SVMRanker):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Train on utilities.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            A data-frame column named "qid" is taken as the query of each row.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+            A data-frame column named "qid" is taken as the query of each row. A :class:`kernelrank.io.RowStore` has
+            rows that do not fit into memory, with their utilities and queries; a product with X then reads all files
+            once.
         y : array-like of shape (n_samples,)
-            Utilities, any finite numbers; higher is better. Equal ones are not compared.
+            Utilities, any finite numbers; higher is better. Equal ones are not compared. Not with a store.
         qid : array-like of shape (n_samples,), optional
             Query of each row, in any order; only rows of the same query are compared.
         sample_weight : array-like of shape (n_samples,), optional
@@ -190,14 +199,25 @@ class RankSVM(SVMRanker):
         -------
         self
         """
-        X, qid, noted = self._check_rows(X, qid)
+        y, qid = with_labels(X, y, qid)
+        if isinstance(X, RowStore):
+            noted = check_store(self, X, reset=True)
+        else:
+            X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
         rows = check_rows(y, qid, sample_weight, X.shape[0])
+        del y  # those of a store were read for the pairs only
+        pairs, n_pairs = self._pairs_of(rows)
+        queries = rows.queries
+        del rows, qid
+        return self._train(X, pairs, queries, noted, n_pairs_=n_pairs)
+
+    def _pairs_of(self, rows: CheckedRows) -> tuple[UtilityPairs, int | float]:
+        """Return the pairs of rows, and their number or total weight."""
         # With query_weighting="query", multiplying all weights of a query by a constant changes nothing.
         weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
         pairs = UtilityPairs.of_checked(rows._replace(weights=weights), self.n_jobs)
-        n_pairs = pairs.n_pairs if weights is None else total_weight(pairs.pairs_per_query, unit, power=2)
-        return self._train(X, pairs, rows.queries, noted, n_pairs_=n_pairs)
+        return pairs, pairs.n_pairs if weights is None else total_weight(pairs.pairs_per_query, unit, power=2)
 
     def fit_pairs(
         self, X: Any, pairs: ArrayLike, *, weight: ArrayLike | None = None, qid: ArrayLike | None = None
@@ -240,6 +260,80 @@ class RankSVM(SVMRanker):
         n_pairs = preferences.n_pairs if weights is None else total_weight(preferences.pairs_per_query, unit)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of every row of X; within a query, a higher score is a better rank.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+
+        Notes
+        -----
+        Equal rows get exactly equal scores, whatever their position and the number of rows, except with kernels given
+        as functions.
+        """
+        return predict_stored(self, X) if isinstance(X, RowStore) else super().predict(X)
+
+    def rank(self, X: Any, qid: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the rank of every row in its query: 1 is the best, and equal scores share the better rank.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+        qid : array-like of shape (n_samples,), optional
+            Query of each row; a data-frame column named "qid" can be used instead, and a store has its own.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples,)
+
+        Warns
+        -----
+        MissingQueryWarning
+            If the model was fitted with queries, and there are none: all rows are then ranked as one query.
+        """
+        return super().rank(X, with_queries(X, qid))
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean concordance over queries.
+
+        See :func:`kernelrank.metrics.concordance_index`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+        y : array-like of shape (n_samples,)
+            True utilities. Not with a store, which has its own.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row; a data-frame column named "qid" can be used instead, and a store has its own.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            Share of pairs in the right order, between 0 and 1; ties count half.
+
+        Warns
+        -----
+        UndefinedQueryWarning
+            If some queries have no two different values of y: the mean is over the others.
+        """
+        y, qid = with_labels(X, y, qid)
+        self._require_target(y)
+        assert y is not None
+        return super().score(X, y, qid=qid, sample_weight=sample_weight)
+
     def _train(
         self, X: Any, pairs: Pairs, queries: NDArray[np.int32] | None, noted: dict[str, Any], **attributes: Any
     ) -> Self:
@@ -251,6 +345,7 @@ class RankSVM(SVMRanker):
             query_weighting=self.query_weighting,
             positive=self.positive,
             start=self._last_solution(X.shape[1]) if representation.kernel is None else None,
+            compact=isinstance(X, RowStore),
         )
         report = make_report(self.verbose)
         result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)

@@ -41,8 +41,12 @@ def make_solver(
     query_weighting: QueryWeighting,
     positive: bool = False,
     start: NDArray[np.float64] | None = None,
+    compact: bool = False,
 ) -> Solver:
-    """Return the solver that suits the loss, composed of pairs, loss and products with X."""
+    """Return the solver that suits the loss, composed of pairs, loss and products with X.
+
+    `compact` means that memory matters: see `Bundle`.
+    """
     if loss == "hinge":
         hinge = PairwiseHinge(pairs, query_weighting)
     else:
@@ -52,18 +56,18 @@ def make_solver(
         return LinearOracle(products, hinge) if loss == "hinge" else SmoothLinearOracle(products, squares)
 
     def make(products: Products, **options: Any) -> Bundle | Newton:
-        return solver_of(oracle_of(products), **options)
+        return solver_of(oracle_of(products), compact=compact, **options)
 
     if positive and isinstance(products, WideProducts):
         return PositiveRows(oracle_of(products), products, make, start=start)
     return make(products, positive=positive, start=start)
 
 
-def solver_of(oracle: Any, *, planes: Iterable[Plane] = (), **options: Any) -> Bundle | Newton:
+def solver_of(oracle: Any, *, planes: Iterable[Plane] = (), compact: bool = False, **options: Any) -> Bundle | Newton:
     """Return the solver of an oracle: Newton's method if it has second derivatives."""
     if hasattr(oracle, "curvature"):
         return Newton(oracle, **options)  # has no use for planes
-    return Bundle(oracle, planes=planes, **options)
+    return Bundle(oracle, planes=planes, compact=compact, **options)
 
 
 def convergence_message(loss: LossName, tol: float, result: Result) -> str:

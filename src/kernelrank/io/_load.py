@@ -17,17 +17,17 @@ from kernelrank.io._files import PathOrFile, name_of, open_for_reading
 
 _BLOCK_BYTES = 1 << 21  # bytes per thread and block: a block and its parsed values fit into the cache
 _MOST_QUOTED = 40
-_READERS = {"float64": SvmlightReader64, "float32": SvmlightReader32}
+READERS = {"float64": SvmlightReader64, "float32": SvmlightReader32}
 
 
 def _is_readable(dtype: Any) -> bool:
     try:
-        return dtype is not None and np.dtype(dtype).name in _READERS  # NumPy interprets None as float64
+        return dtype is not None and np.dtype(dtype).name in READERS  # NumPy interprets None as float64
     except TypeError:
         return False
 
 
-_DTYPE = Rule("float64 or float32", _is_readable)
+DTYPE = Rule("float64 or float32", _is_readable)
 
 
 class SvmlightData(NamedTuple):
@@ -126,11 +126,11 @@ def load_svmlight(
     >>> StandardScaler(with_mean=False).fit_transform(X).shape  # remains sparse
     (2, 3)
     """
-    _DTYPE("dtype", dtype)
+    DTYPE("dtype", dtype)
     (whole(0) | NONE)("n_features", n_features)
     FLAG("dense", dense)
     (FLAG | choice("auto"))("zero_based", zero_based)
-    make_reader = _READERS[np.dtype(dtype).name]
+    make_reader = READERS[np.dtype(dtype).name]
     reader = make_reader(
         None if zero_based == "auto" else bool(zero_based), None if n_features is None else int(n_features)
     )
@@ -141,7 +141,7 @@ def load_svmlight(
                 reader.feed(block, n_threads)
         parts, n_columns, y, qid, qid_texts, comments = reader.finish()
     except FormatError as error:
-        raise DataFormatError(f"{name_of(source)}:{_describe(*error.args)}") from None
+        raise DataFormatError(f"{name_of(source)}:{describe(*error.args)}") from None
     X = sp.csr_matrix(parts, shape=(len(y), n_columns), copy=False)
     X.has_canonical_format = True  # so that SciPy does not check every index later
     if dense:
@@ -165,7 +165,8 @@ def _as_objects(texts: list[str]) -> NDArray[np.object_]:
     return array
 
 
-def _describe(line: int, problem: str, text: bytes) -> str:
+def describe(line: int, problem: str, text: bytes) -> str:
+    """Describe a defect of a line, for an error."""
     if not text:
         return f"{line}: {problem}"
     shown = text.decode("utf-8", "backslashreplace")

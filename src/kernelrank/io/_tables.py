@@ -20,7 +20,7 @@ from kernelrank._validation import check_vector
 from kernelrank.io._files import COMPRESSED, name_of, open_for_reading
 
 _BACKENDS = ("polars", "pandas", "pyarrow")
-_QID = "qid"
+QID = "qid"
 _PLAIN_INTEGER = re.compile("0|-?[1-9][0-9]{0,18}")
 _NAMELESS = re.compile(r"\s*|Unnamed: \d+")
 _WIDE = (nw.Int128, nw.UInt128)
@@ -95,8 +95,28 @@ def load_table(
     choice("auto", "csv", "parquet")("format", format)
     drop = list(drop)
     name = name_of(source)
-    ids_in = qid if qid is not None else None if _QID in (target, weight, *drop) else _QID
+    ids_in = ids_column(target, qid, weight, drop)
     frame, is_text = _read(source, format, ids_in)
+    return split_table(frame, is_text, name, target, qid, weight, drop, features)
+
+
+def ids_column(target: str | None, qid: str | None, weight: str | None, drop: Iterable[str]) -> str | None:
+    """Return the column that may hold the query ids: the one that is named, or else "qid" if it is not used."""
+    return qid if qid is not None else None if QID in (target, weight, *drop) else QID
+
+
+def split_table(
+    frame: nw.DataFrame[Any],
+    is_text: bool,
+    name: str,
+    target: str | None,
+    qid: str | None,
+    weight: str | None,
+    drop: list[str],
+    features: Iterable[str] | None,
+) -> Table:
+    """Split a data frame as :func:`load_table` does; `name` is that of the file, for errors."""
+    ids_in = ids_column(target, qid, weight, drop)
     qid = ids_in if qid is not None or ids_in in frame.columns else None
     special = [column for column in (target, qid, weight) if column is not None]
     wanted = None if features is None else list(features)
@@ -140,13 +160,9 @@ def column_names(source: str | os.PathLike[str], format: str) -> list[str]:
 def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tuple[nw.DataFrame[Any], bool]:
     """Return a table and whether it is a text file; the column `texts` of a text file is kept as text."""
     name = name_of(source)
-    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
-    while suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
     with open_for_reading(source) as file:
         content = io.BytesIO(file.read())
-    is_parquet = format == "parquet" or (format == "auto" and suffixes[-1:] == [".parquet"])
-    separator = "\t" if suffixes[-1:] == [".tsv"] else ","
+    is_parquet, separator = file_kind(name, format)
     backend = next((each for each in _BACKENDS if find_spec(each)), None)
     if backend is None:
         raise ModuleNotFoundError(
@@ -161,6 +177,15 @@ def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tup
     except Exception as error:  # each library has its own exceptions, some with long messages
         reason = str(error).strip().partition("\n")[0]
         raise ValueError(f"{name}: cannot be read as a table: {reason}") from error
+
+
+def file_kind(name: str, format: str) -> tuple[bool, str]:
+    """Return whether a file is Parquet, and otherwise what separates its columns."""
+    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    is_parquet = format == "parquet" or (format == "auto" and suffixes[-1:] == [".parquet"])
+    return is_parquet, "\t" if suffixes[-1:] == [".tsv"] else ","
 
 
 def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: str | None) -> Any:
@@ -217,9 +242,15 @@ def _ids(series: nw.Series[Any], name: str, is_text: bool) -> NDArray[Any]:
     texts = series.to_list()
     if "" in texts:
         raise ValueError(_missing(series, texts.index(""), name))
-    numbers = {text: int(text) for text in set(texts) if _PLAIN_INTEGER.fullmatch(text)}
-    if all(text in numbers and -(2**63) <= numbers[text] < 2**63 for text in texts):
-        return np.array([numbers[text] for text in texts], dtype=np.int64)
+    return as_ids(texts, "as written")
+
+
+def as_ids(texts: list[str], kind: str | None) -> NDArray[Any]:
+    """Return ids as an int64 array if all are plain integers and `kind` is not "text"; otherwise as text."""
+    if kind != "text":
+        numbers = {text: int(text) for text in set(texts) if _PLAIN_INTEGER.fullmatch(text)}
+        if all(text in numbers and -(2**63) <= numbers[text] < 2**63 for text in texts):
+            return np.array([numbers[text] for text in texts], dtype=np.int64)
     ids = np.empty(len(texts), dtype=object)
     ids[:] = texts
     return ids

@@ -42,6 +42,17 @@ def open_temporary(folder: Path) -> tuple[Path, int]:
         os.close(descriptor)  # another process removed it as a leftover before it was locked
 
 
+def lock(descriptor: int) -> bool:
+    """Lock an open file or folder until it is closed; return False if another process has locked it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        pass
+    return True
+
+
 def remove_leftovers(folder: Path) -> None:
     """Remove temporary files that killed processes left in a folder; errors are ignored."""
     if not HAS_LOCKS:

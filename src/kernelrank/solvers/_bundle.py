@@ -68,6 +68,9 @@ class Bundle:
         False gives the plain method of the paper.
     most_cuts : int
         Bound on the planes kept, ``8 * n_features`` bytes each.
+    compact : bool
+        Save memory: 24 bytes per row less, for scores that are moved in place and rounded more often. A solution for
+        one alpha is then not extrapolated to the next.
     """
 
     def __init__(
@@ -79,7 +82,9 @@ class Bundle:
         planes: Iterable[Plane] = (),
         line_search: bool = True,
         most_cuts: int = 200,
+        compact: bool = False,
     ) -> None:
+        self._compact = compact
         self._oracle, self._positive, self._line_search = oracle, positive, line_search
         self._began = time.perf_counter()
         self._cuts = Cuts(oracle, most_cuts)
@@ -180,7 +185,7 @@ class Bundle:
 
     def _extrapolate(self, alpha: float) -> None:
         """Start from a guess of the solution that follows from the last two, if it is better than the last one."""
-        before, self._before = self._before, self._best
+        before, self._before = self._before, None if self._compact else self._best.without_g()
         if before is None:
             return
         found = extrapolate(self._oracle, alpha, self._best, before, positive=self._positive)
@@ -197,7 +202,7 @@ class Bundle:
                 self._best = reached
             return
         scores -= best.scores  # from here on the scores of the direction
-        ray = Ray(oracle, alpha, best, w - best.w, scores)
+        ray = Ray(oracle, alpha, best, w - best.w, scores, in_place=self._compact)
         self._best = best = best.without_g()  # the ray keeps g as long as it is needed
         # The segment between two non-negative solutions is non-negative; beyond it, solutions may be negative.
         longest = 1.0 if self._positive else np.inf

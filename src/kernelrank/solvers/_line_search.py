@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._arrays import slices
 from kernelrank.losses import Risk
 from kernelrank.solvers._oracle import Oracle, squared_norm
 
@@ -28,6 +29,7 @@ _SHORTEST_GUESS = 0.02
 _GROWTH = 3.0
 _SHARE_OF_SLOPE = 0.5
 _EMPTY = np.empty(0)
+_MOVED_AT_ONCE = 1 << 16  # scores
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,21 @@ class Ray:
         The direction, and its scores.
     slope : float, optional
         Of phi at the start, if it is known; otherwise it follows from the risk there.
+    in_place : bool
+        Whether to move the scores p of the start along the line, instead of making new ones.
     """
 
     def __init__(
-        self, oracle: Oracle, alpha: float, start: Iterate, delta: Vector, q: Any, slope: float | None = None
+        self,
+        oracle: Oracle,
+        alpha: float,
+        start: Iterate,
+        delta: Vector,
+        q: Any,
+        slope: float | None = None,
+        in_place: bool = False,
     ) -> None:
+        self.in_place, self._t = in_place, 0.0
         self._oracle, self._alpha, self._start, self._delta, self._q = oracle, alpha, start.without_g(), delta, q
         self._wd, self._dd = float(oracle.inner(start.w, delta)), squared_norm(oracle, delta)
         self.origin = (
@@ -97,12 +109,18 @@ class Ray:
 
     def move(self, point: Point) -> Iterate:
         """Return the solution at a point."""
-        if point.t == 0:
+        if point.t == 0 and not self.in_place:
             return replace(self._start, risk=point.risk)
         w = self._start.w + point.t * self._delta
         return Iterate(w, self._oracle.settle(self._scores(point.t)), point.risk, squared_norm(self._oracle, w))
 
     def _scores(self, t: float) -> Any:
+        if self.in_place:
+            scores, step = self._start.scores, t - self._t
+            for rows in slices(len(scores), _MOVED_AT_ONCE):
+                scores[rows] += step * self._q[rows]
+            self._t = t
+            return scores
         scores = self._q * t
         scores += self._start.scores
         return scores
@@ -124,7 +142,8 @@ def search(ray: Ray, guess: float, tolerance: float, longest: float = np.inf) ->
 
     The search ends when the tangents show that what is left to gain is within `tolerance`, or
     small compared with what was gained. Both points have been evaluated; the second lies on
-    the far side of the minimum, where a cut tells the model most.
+    the far side of the minimum, where a cut tells the model most. If the ray moves in place, to save memory, only the
+    better point keeps its vector g meanwhile, and the second may be the same point as the first.
     """
     low, high = ray.origin, None
     ray.origin = origin = low.without_g()  # of use only as long as low is the origin
@@ -135,6 +154,8 @@ def search(ray: Ray, guess: float, tolerance: float, longest: float = np.inf) ->
         return min(low, beyond, key=_value), beyond
     t, side = guess, 0
     for _ in range(_MOST_EVALUATIONS):
+        if ray.in_place and high is not None:
+            low, high = (low, high.without_g()) if low.value <= high.value else (low.without_g(), high)
         point = ray.at(t)
         side_before, side = side, -1 if point.slope < 0 else 1
         low, high = (point, high) if side < 0 else (low, point)
@@ -152,8 +173,10 @@ def search(ray: Ray, guess: float, tolerance: float, longest: float = np.inf) ->
         # The slope's zero by interpolation; the same side twice means it is too curved for that.
         step = meet if side == side_before else -low.slope * width / bend
         t = low.t + min(max(step, 0.05 * width), 0.95 * width)
-    best = low if high is None or low.value <= high.value else high
-    return best, high or low
+        del point  # frees its vector g, unless one of the ends has it
+    complete = [each for each in (low, high) if each is not None and each.risk.g is not _EMPTY]
+    best = min(complete, key=_value)
+    return best, complete[-1]
 
 
 def search_smooth(ray: Ray, longest: float = np.inf) -> Point:
