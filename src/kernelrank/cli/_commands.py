@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kernelrank import RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank._progress import FitProgress, FoldProgress
 from kernelrank._validation import encode_queries
+from kernelrank.cli._cluster import fit_on_cluster
 from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores, score_rows
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._kernels import chosen_kernel, compare_kernels, describe_kernel
@@ -42,8 +43,9 @@ def train(args: argparse.Namespace) -> int:
     """Train a model and save it."""
     check_target(args.output)
     model = _make_model(args)
-    data = stored_data(args) if is_stored(args) or args.out_of_core is not None else read_data(args)
-    seconds, converged = fit_with_progress(model, data, shown=not args.quiet)
+    in_files = is_stored(args) or args.out_of_core is not None or args.dask is not None
+    data = stored_data(args) if in_files else read_data(args)
+    seconds, converged = fit_with_progress(model, data, shown=not args.quiet, address=args.dask)
     _save(model, data, args)
     result = {
         **_describe(data),
@@ -161,13 +163,17 @@ def demo(args: argparse.Namespace) -> int:
     return run(Path(args.folder))
 
 
-def fit_with_progress(model: RankSVM | RankRLS, data: Data, shown: bool) -> tuple[float, bool]:
-    """Fit a model; return the time in seconds and whether it converged."""
+def fit_with_progress(
+    model: RankSVM | RankRLS, data: Data, shown: bool, address: str | None = None
+) -> tuple[float, bool]:
+    """Fit a model, on a cluster if there is an address; return the time in seconds and whether it converged."""
     began = time.perf_counter()
     with FitProgress(shown) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVM):
             model.set_params(verbose=progress)
-        if isinstance(data.X, RowStore) and isinstance(model, RankSVM):
+        if address is not None:
+            fit_on_cluster(model, data.X, address)
+        elif isinstance(data.X, RowStore) and isinstance(model, RankSVM):
             model.fit(data.X)
         else:
             model.fit(data.X, data.utilities(), qid=data.qid, sample_weight=data.weight)

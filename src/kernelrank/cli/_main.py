@@ -25,6 +25,7 @@ example:
   kernelrank train train.txt -o model.kr --alpha 1e-3
   kernelrank train houses.csv --target price --qid district -o model.kr
   kernelrank train train.txt -o model.kr --method rankrls --kernel gaussian
+  kernelrank train huge.txt -o model.kr --out-of-core /shared/rows --dask tcp://scheduler:8786
   kernelrank train large.txt -o model.kr --kernel gaussian --gamma 0.5 --n-basis 500
   kernelrank train huge.txt -o model.kr --out-of-core      # writes huge.txt.store, and trains from there
 """
@@ -88,6 +89,12 @@ def _parser() -> argparse.ArgumentParser:
         const="",
         help="write the rows to FOLDER (default: DATA.store), or continue to, and train without loading them; such a"
         " folder can also take the place of the data file",
+    )
+    train.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="train on the Dask cluster of this scheduler, whose workers read the rows: those of --out-of-core, in a"
+        " folder that they can see",
     )
     train.add_argument("--alpha", type=float, default=1e-3, help="regularisation parameter (default: %(default)g)")
     _add_training(train, several=False)

@@ -22,7 +22,7 @@ def is_stored(args: argparse.Namespace) -> bool:
 
 def stored_data(args: argparse.Namespace) -> Data:
     """Return the rows of a command that trains without loading them: those of a store, or of a file written to one."""
-    if getattr(args, "method", "ranksvm") != "ranksvm" or args.kernel not in (None, "linear"):
+    if args.kernel not in (None, "linear") or (args.method != "ranksvm" and args.dask is None):
         raise ValueError("Data out of core require --method ranksvm and --kernel linear.")
     if is_stored(args):
         if args.out_of_core is not None:

@@ -71,8 +71,8 @@ class RowFiles:
         """Reset which files have the right checksum."""
         self._checked.clear()
 
-    def blocks(self) -> Iterator[StoredRows]:
-        """Read all rows, one block after the other.
+    def blocks(self, first: int = 0, stop: int | None = None) -> Iterator[StoredRows]:
+        """Read all rows, or those of some consecutive files, one block after the other.
 
         Yields
         ------
@@ -86,19 +86,19 @@ class RowFiles:
         """
         sizes = self.query_sizes() if self._manifest.ids is not None else None
         n_bytes = [sizes_of(self._manifest, chunk)[0] for chunk in self._manifest.chunks]
-        n_files = len(n_bytes)
+        n_files = len(n_bytes) if stop is None else stop
         what = f"{self._folder}: reading blocks of {max(n_bytes)} bytes"
         require_memory(2.0 * max(n_bytes), what, "Write the rows with a smaller block_bytes, or smaller queries.")
-        memory = [np.empty(max(n_bytes), np.uint8) for _ in range(min(n_files, 2))]
-        ahead = self._read_ahead(0, memory[0][: n_bytes[0]])
+        memory = [np.empty(max(n_bytes[first:n_files]), np.uint8) for _ in range(min(n_files - first, 2))]
+        ahead = self._read_ahead(first, memory[first % len(memory)][: n_bytes[first]])
         try:
             ahead.start()
-            for number in range(n_files):
+            for number in range(first, n_files):
                 ahead.wait()
                 if number + 1 < n_files:
                     ahead = self._read_ahead(number + 1, memory[(number + 1) % 2][: n_bytes[number + 1]])
                     ahead.start()
-                X = self._matrix(number, memory[number % 2][: n_bytes[number]])
+                X = self._matrix(number, memory[number % len(memory)][: n_bytes[number]])
                 codes = None
                 if sizes is not None:
                     codes = np.repeat(np.arange(len(sizes[number]), dtype=np.int32), sizes[number])
@@ -128,9 +128,9 @@ class RowFiles:
             self._sizes = [labels.sizes.copy() for _, labels in self.labels()]
         return self._sizes
 
-    def labels(self) -> Iterator[tuple[int, Labels]]:
-        """Yield the first row and the labels of each file."""
-        for number, chunk in enumerate(self._manifest.chunks):
+    def labels(self, first: int = 0, stop: int | None = None) -> Iterator[tuple[int, Labels]]:
+        """Yield the first row and the labels of each file, or of some consecutive ones."""
+        for number, chunk in list(enumerate(self._manifest.chunks))[first:stop]:
             path, (start, size) = file_of(self._folder, number), sizes_of(self._manifest, chunk)
             memory = np.empty(size, np.uint8)
             read_section(path, start, memory, chunk.checksums[1])

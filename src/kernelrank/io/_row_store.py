@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kernelrank._rules import CALLABLE, COUNT, FLAG, NAMES, NONE, PATH, TEXT, Rule, choice
+from kernelrank._rules import CALLABLE, COUNT, FLAG, NAMES, NONE, PATH, TEXT, Rule, choice, whole
 from kernelrank._threads import resolve_threads
 from kernelrank.io._files import PathOrFile
 from kernelrank.io._load import DTYPE
@@ -314,6 +314,37 @@ class RowStore:
             If a file is damaged.
         """
         return self._files.blocks()
+
+    @property
+    def block_sizes(self) -> list[int]:
+        """Rows of each block."""
+        return [int(n_rows) for n_rows in np.diff(self._files.starts)]
+
+    def read_block(self, number: int) -> tuple[Any, NDArray[np.float64], NDArray[np.int32] | None]:
+        """Read one block.
+
+        Parameters
+        ----------
+        number : int
+            0, 1, ...
+
+        Returns
+        -------
+        X, y, queries : {ndarray, sparse matrix}, ndarray, ndarray or None
+            The rows, their utilities, and the numbers of their queries among those of all blocks.
+
+        Raises
+        ------
+        ValueError
+            If a file is damaged.
+        """
+        whole(0, len(self.block_sizes) - 1)("number", number)
+        [block] = self._files.blocks(number, number + 1)
+        [(_, labels)] = self._files.labels(number, number + 1)
+        queries = None
+        if block.queries is not None:
+            queries = block.queries + np.int32(sum(each.n_queries for each in self._manifest.chunks[:number]))
+        return block.X, labels.y, queries
 
     def verify(self) -> None:
         """Read all files and compare their checksums with the manifest.

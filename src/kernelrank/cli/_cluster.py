@@ -1,0 +1,33 @@
+"""Training on a Dask cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelrank._refit import adopt
+from kernelrank.io import RowStore
+
+_PATIENCE = 10  # seconds for the scheduler to answer
+
+
+def fit_on_cluster(model: Any, store: RowStore, address: str) -> None:
+    """Fit a model where the workers of a cluster read the rows of a store."""
+    try:
+        from distributed import Client
+
+        from kernelrank import dask as on_dask
+    except ImportError as error:
+        raise ValueError(f"--dask needs Dask ({error}): pip install 'kernelrank[dask]'.") from None
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"--dask: there is no Dask scheduler at {address} ({error}).") from None
+    with client:
+        X, y, qid = on_dask.read_store(store)
+        fitted = getattr(on_dask, type(model).__name__)(**model.get_params(deep=False), client=client)
+        found = fitted.fit(X, y, qid=qid).to_local()
+    if store.feature_names is not None:
+        found.feature_names_in_ = np.array(store.feature_names, dtype=object)
+    adopt(model, found)
