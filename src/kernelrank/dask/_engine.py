@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelrank.dask._cluster import Cluster, answers_within, settle
 from kernelrank.dask._part import WorkerPart
 from kernelrank.dask._rows import PartRows
-from kernelrank.solvers import Columns, PartsLost, Request, find_common_columns
+from kernelrank.solvers import Columns, PartsLost, Request, ask_again, find_common_columns
 
-_CHECK = 0.5  # seconds between looks at whether the workers are there
-_PATIENCE = 60.0  # seconds in which a lost part must be there again
+_CHECK = 0.5  # seconds between looks at whether an actor is there that has not answered
+_REACH = 2.0  # seconds in which a worker must answer to be asked directly
 _MOST_ATTEMPTS = 5  # to make a lost part again
+_LOST = "Worker holding Actor was lost"  # Dask's error of an actor whose worker is gone
+
+
+class _Lost(Exception):
+    """A part is lost."""
 
 
 class Communication(NamedTuple):
@@ -108,11 +112,7 @@ class PartedRows:
         return np.asarray(np.logical_and.reduce(self.ask_all("are_constant", columns, values)))
 
     def _repeat(self, requests: Sequence[Sequence[Request]]) -> list[Any]:
-        while True:
-            try:
-                return self.ask(requests)
-            except PartsLost:  # `_ask` gives up when it cannot make them again
-                continue
+        return list(ask_again(lambda: self.ask(requests)))
 
     def _ask(self, requests: Sequence[Sequence[Request]]) -> list[Any]:
         raise NotImplementedError
@@ -146,7 +146,7 @@ class ActorEngine(PartedRows):
 
     Parameters
     ----------
-    client : distributed.Client
+    cluster : Cluster
     rows : sequence of Future
         The rows of each part.
     n_rows_of_parts : sequence of int
@@ -156,143 +156,148 @@ class ActorEngine(PartedRows):
     """
 
     def __init__(
-        self, client: Any, rows: Sequence[Any], n_rows_of_parts: Sequence[int], n_columns: int, token: str
+        self, cluster: Cluster, rows: Sequence[Any], n_rows_of_parts: Sequence[int], n_columns: int, token: str
     ) -> None:
         super().__init__(n_rows_of_parts, n_columns)
-        self._client, self._rows, self._token, self._made = client, list(rows), token, 0
-        self._futures: list[Any] = [None] * len(rows)
-        self._actors: list[Any] = [None] * len(rows)
-        self._where: list[str] = [""] * len(rows)
-        self._running: Any = None  # the task of the event loop that waits for answers
-        places = client.who_has(list(rows))
-        for k, each in enumerate(rows):
-            self._submit(k, next(iter(places.get(each.key, ())), None))
-        self._replace_all(range(len(rows)), submitted=True)
+        self._cluster, self._client, self._rows, self._token = cluster, cluster.client, list(rows), token
+        self._made = 0
+        self._actors: list[Any] = [None] * len(rows)  # futures
+        self._where = [""] * len(rows)
+        self._direct: dict[str, bool] = {}  # whether the client can reach a worker itself
 
-    def close(self) -> None:
-        """Release the parts; nothing is left on the workers."""
-        if self._running is not None:  # interrupted
-            self._client.loop.add_callback(self._running.cancel)
-        # Dask's actors are in reference cycles: their futures would be released when these are collected.
-        with suppress(Exception):
-            self._client.cancel([each for each in self._futures if each is not None], force=True)
-        self._actors, self._futures, self._rows = [], [], []
+    def start(self) -> None:
+        """Make the parts."""
+        self._make(range(self.n_parts))
 
-    def _submit(self, k: int, address: str | None = None) -> None:
-        """Ask for an actor where its rows are."""
-        self._made += 1
-        where = {} if address is None else {"workers": [address], "allow_other_workers": True}
-        key = f"kernelrank-part-{self._token}-{k}-{self._made}"
-        self._actors[k] = None
-        self._futures[k] = self._client.submit(WorkerPart, self._rows[k], actor=True, key=key, pure=False, **where)
+    def close(self) -> list[Any]:
+        """Return the actors, which are to be cancelled."""
+        actors = [each for each in self._actors if each is not None]
+        self._actors, self._rows = [], []
+        return actors
 
     def _ask(self, requests: Sequence[Sequence[Request]]) -> list[Any]:
         answers, lost = self._call(range(self.n_parts), requests)
         if lost:
-            self._replace_all(lost)
-            raise PartsLost
+            workers = self._names(lost)
+            self._make(lost)
+            raise PartsLost(workers)
         return answers
 
-    def _replace_all(self, parts: Sequence[int], *, submitted: bool = False) -> None:
-        """Make parts again, with all that was set up, until they are there."""
+    def _names(self, parts: Sequence[int]) -> str:
+        return ", ".join(sorted({self._where[k] for k in parts} - {""}))
+
+    def _make(self, parts: Sequence[int]) -> None:
+        """Make parts, with all that was set up, until they are there."""
         missing = list(parts)
         for _ in range(_MOST_ATTEMPTS):
-            if not submitted:
-                for k in missing:
-                    self._submit(k)
-            submitted, made = False, [k for k in missing if self._wait_for(k)]
-            setups = [self._setup[k] for k in made]
-            with_setup = [k for k, setup in zip(made, setups, strict=True) if setup]
+            made = self._make_actors(missing)
+            with_setup = [k for k in made if self._setup[k]]
             _, lost = self._call(with_setup, [list(self._setup[k].values()) for k in with_setup])
             missing = sorted({*missing} - {*made} | {*lost})
             if not missing:
                 return
-        names = ", ".join(sorted({self._where[k] for k in missing}))
-        raise RuntimeError(f"Parts of the data were lost again and again, last on {names}: workers keep dying.")
+        raise RuntimeError(
+            f"Parts of the data were lost {_MOST_ATTEMPTS} times in a row, last on {self._names(missing)}: workers keep"
+            " dying."
+        )
 
-    def _wait_for(self, k: int) -> bool:
-        """Wait for an actor; return whether it is there."""
-        future, deadline = self._futures[k], None
-        while future.status == "pending":
-            try:
-                future.result(timeout=_CHECK)
-            except TimeoutError:
-                self._require_connection()
-                if self._client.scheduler_info(n_workers=-1)["workers"]:
-                    deadline = None  # it is being computed
-                else:
-                    deadline = deadline or time.monotonic() + _PATIENCE
-                    if time.monotonic() > deadline:
-                        raise RuntimeError(
-                            f"No worker is left, and none came within {_PATIENCE:.0f} seconds; the last one was"
-                            f" {self._where[k] or 'never there'}."
-                        ) from None
-            except Exception:
-                break
-        if future.status == "finished":
-            self._actors[k] = future.result()
-            self._where[k] = self._actors[k]._address
-            return True
-        error = future.exception(timeout=_PATIENCE) if future.status == "error" else None
-        if error is None or _is_loss(error):
-            return False
-        raise error
+    def _make_actors(self, parts: Sequence[int]) -> list[int]:
+        """Make actors where their rows are; return those that are there."""
+        rows = [self._rows[k] for k in parts]
+        self._cluster.run(settle(rows))
+        for k, each in zip(parts, rows, strict=True):
+            if each.status == "cancelled":
+                error = self._cluster.run(_exception(each))
+                raise RuntimeError(f"The rows of part {k} are lost and cannot be computed again: {error}")
+        places = self._cluster.run(self._find(rows))
+        for k, each, workers in zip(parts, rows, places, strict=True):
+            where = {"workers": workers, "allow_other_workers": True} if workers else {}
+            self._made += 1
+            key = f"kernelrank-part-{self._token}-{k}-{self._made}"
+            self._actors[k] = self._client.submit(WorkerPart, each, actor=True, key=key, pure=False, **where)
+        actors = [self._actors[k] for k in parts]
+        self._cluster.run(settle(actors))
+        found = self._cluster.run(self._locate(actors))
+        for k, workers in zip(parts, found, strict=True):
+            self._where[k] = workers[0] if workers else self._where[k]
+        return [k for k, workers in zip(parts, found, strict=True) if workers and not self._is_lost(k)]
+
+    def _is_lost(self, k: int) -> bool:
+        """Return whether an actor is gone; raise its error if it could not be made."""
+        actor = self._actors[k]
+        if actor.status == "error":
+            error = self._cluster.run(_exception(actor))
+            if str(error) != _LOST:
+                raise error
+        return bool(actor.status != "finished")
+
+    async def _find(self, futures: Sequence[Any]) -> list[list[str]]:
+        """Return the workers of each value."""
+        found = await self._client.scheduler.who_has(keys=[each.key for each in futures])
+        return [list(found.get(each.key, ())) for each in futures]
+
+    async def _locate(self, actors: Sequence[Any]) -> list[list[str]]:
+        """Return the worker of each actor, and find out whether this process can reach it without the scheduler."""
+        places = await self._find(actors)
+        new = sorted({each for workers in places for each in workers} - {*self._direct})
+        if self._client.direct_to_workers is None:
+            answers = await answers_within([self._client.rpc(each).identity() for each in new], _REACH)
+            self._direct.update({each: isinstance(answer, dict) for each, answer in zip(new, answers, strict=True)})
+        else:
+            self._direct.update(dict.fromkeys(new, bool(self._client.direct_to_workers)))
+        return places
 
     def _call(self, parts: Sequence[int], requests: Sequence[Sequence[Request]]) -> tuple[list[Any], list[int]]:
         """Return the last answer of each part, and the parts that were lost."""
         if not parts:
             return [], []
-        self._require_connection()
-        answers, lost = self._client.sync(self._call_together, parts, requests)
-        self._running = None
+        answers = self._cluster.run(self._call_together(parts, requests))
         for answer in answers:
-            if isinstance(answer, Exception):
+            if isinstance(answer, Exception) and not isinstance(answer, _Lost):
                 raise answer
-        return answers, lost
+        return answers, [k for k, answer in zip(parts, answers, strict=True) if isinstance(answer, _Lost)]
 
-    async def _call_together(
-        self, parts: Sequence[int], requests: Sequence[Sequence[Request]]
-    ) -> tuple[list[Any], list[int]]:
-        self._running = asyncio.current_task()
+    async def _call_together(self, parts: Sequence[int], requests: Sequence[Sequence[Request]]) -> list[Any]:
         tasks = [asyncio.ensure_future(self._call_one(k, each)) for k, each in zip(parts, requests, strict=True)]
         try:
-            pending: set[Any] = set(tasks)
-            while pending:
-                _, pending = await asyncio.wait(pending, timeout=_CHECK)
-                for k, task in zip(parts, tasks, strict=True):
-                    # A call of a worker that is gone may wait for ever.
-                    if task in pending and self._futures[k].status != "finished":
-                        task.cancel()
+            return await asyncio.gather(*tasks, return_exceptions=True)
         finally:
             for task in tasks:
                 task.cancel()
-        answers, lost = [], []
-        for k, task in zip(parts, tasks, strict=True):
-            error = asyncio.CancelledError() if task.cancelled() else task.exception()
-            if error is not None and (_is_loss(error) or self._futures[k].status != "finished"):
-                lost.append(k)
-            answers.append(
-                error if isinstance(error, Exception) and k not in lost else None if error else task.result()
-            )
-        return answers, lost
 
     async def _call_one(self, k: int, requests: Sequence[Request]) -> Any:
-        return await self._actors[k].answer_last(requests)
+        """Return the answer of a part; raise an error if its worker is lost meanwhile."""
+        call = asyncio.ensure_future(self._send(k, requests))
+        try:
+            while not (await asyncio.wait([call], timeout=_CHECK))[0]:
+                # The scheduler notices a worker that does not answer, after some time.
+                if self._actors[k].status != "finished":
+                    raise _Lost
+            return call.result()
+        finally:
+            call.cancel()
 
-    def _require_connection(self) -> None:
-        if self._client.status != "running":
-            raise RuntimeError(
-                f"The connection to the scheduler at {self._client.scheduler.address} is lost: the client is"
-                f" {self._client.status}."
-            )
+    async def _send(self, k: int, requests: Sequence[Request]) -> Any:
+        # As Dask's `Actor` does, whose calls never return if the worker has lost the actor.
+        from distributed.protocol.serialize import to_serialize
+
+        worker, actor = self._where[k], self._actors[k].key
+        message = {"actor": actor, "function": "answer_last", "args": [to_serialize(requests)], "kwargs": {}}
+        try:
+            if self._direct[worker]:
+                found = await self._client.rpc(worker).actor_execute(**message)
+            else:
+                found = await self._client.scheduler.proxy(worker=worker, msg={"op": "actor_execute", **message})
+        except (OSError, KeyError) as error:  # of the transport, or because the actor is not there
+            raise _Lost from error
+        if found["status"] != "OK":
+            found["exception"].add_note(f"This error is from the worker {worker}.")
+            raise found["exception"]
+        return found["result"]
 
 
-def _is_loss(error: BaseException) -> bool:
-    """Return whether an error means that a worker is gone."""
-    if isinstance(error, asyncio.CancelledError | OSError | TimeoutError):
-        return True
-    name = type(error).__name__
-    return name in ("KilledWorker", "CommClosedError", "FutureCancelledError") or "holding Actor was lost" in str(error)
+async def _exception(future: Any) -> Any:
+    return await future.exception()
 
 
 def count_bytes(value: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
@@ -11,11 +10,11 @@ from uuid import uuid4
 
 import dask.base
 
+from kernelrank.dask._cluster import Cluster, answers_within, settle
 from kernelrank.dask._engine import ActorEngine, LocalEngine, PartedRows
 from kernelrank.dask._rows import PartRows
 
-_CHECK = 0.5  # seconds between looks at whether workers are there
-_PATIENCE = 60.0  # seconds without a worker
+_ANSWER = 60.0  # seconds in which a worker must say which version it has
 
 
 class Workers(Protocol):
@@ -92,33 +91,30 @@ class ClusterWorkers:
     """
 
     def __init__(self, client: Any) -> None:
-        self._client, self._token = client, uuid4().hex[:8]
+        self._client, self._cluster, self._token = client, Cluster(client), uuid4().hex[:8]
         self._loaded, self._kept = list[Any](), list[Any]()
         self._submitted = 0
         self._engine: ActorEngine | None = None
-        self._names = sorted(workers_of(client))
-        if not self._names:
-            client.wait_for_workers(1, timeout=_PATIENCE)
-            self._names = sorted(workers_of(client))
-        check_versions(client)
+        self._names = sorted(self._cluster.workers())
+        check_versions(self._cluster, self._names)
 
     def names(self) -> list[str]:
-        """Return the addresses of the workers, sorted."""
+        """Return the addresses of the workers that were there at the start, sorted."""
         return self._names
 
     def memory(self) -> int | None:
         """Return the memory of the smallest worker in bytes, if it is limited."""
-        limits = [each["memory_limit"] for each in workers_of(self._client).values()]
+        limits = [each["memory_limit"] for each in self._cluster.workers().values()]
         return min((int(limit) for limit in limits if limit), default=None)
 
     def load(self, parts: Sequence[Any], places: Sequence[int]) -> list[Any]:
         """Compute chunks of a collection, each on the worker with this number if it can."""
-        found = []
+        queues = {}
         for number in sorted(set(places)):
             of_worker = [part for part, place in zip(parts, places, strict=True) if place == number]
-            found.append(self._client.compute(of_worker, workers=[self._names[number]], allow_other_workers=True))
-        queues = {number: iter(futures) for number, futures in zip(sorted(set(places)), found, strict=True)}
-        self._loaded.extend(future for futures in found for future in futures)
+            futures = self._client.compute(of_worker, workers=[self._names[number]], allow_other_workers=True)
+            self._loaded.extend(futures)
+            queues[number] = iter(futures)
         return [next(queues[place]) for place in places]
 
     def submit(self, label: str, function: Callable[..., Any], *arguments: Any, place: int | None = None) -> Any:
@@ -131,14 +127,18 @@ class ClusterWorkers:
         return future
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """Return the values of handles; wait as long as there are workers."""
-        wait(self._client, handles)
-        return list(self._client.gather(list(handles)))
+        """Return the values of handles."""
+
+        async def find() -> Any:
+            await settle(handles)  # an error arrives before all others are finished
+            return await self._client.gather(list(handles))
+
+        return list(self._cluster.run(find()))
 
     def engine(self, parts: Sequence[Any], n_rows: Sequence[int], n_columns: int) -> PartedRows:
         """Return access to parts, each of which becomes an actor where its rows are."""
-        wait(self._client, parts)
-        self._engine = ActorEngine(self._client, parts, n_rows, n_columns, self._token)
+        self._engine = ActorEngine(self._cluster, parts, n_rows, n_columns, self._token)
+        self._engine.start()
         return self._engine
 
     def keep(self, handles: Sequence[Any]) -> None:
@@ -147,13 +147,15 @@ class ClusterWorkers:
 
     def close(self) -> None:
         """Release all handles; nothing is left on the workers."""
-        if self._engine is not None:
-            self._engine.close()
+        handles = [*self._kept, *([] if self._engine is None else self._engine.close())]
         for future in self._loaded:  # keys of the user's collection, which may be in use elsewhere
             future.release()
         with suppress(Exception):  # such as a connection that is lost
-            self._client.cancel(self._kept, force=True)
+            self._cluster.run(self._cancel(handles))
         self._loaded, self._kept = [], []
+
+    async def _cancel(self, handles: Sequence[Any]) -> None:
+        await self._client.cancel(list(handles), force=True)
 
 
 def choose_workers(client: Any, n_threads: int) -> Workers:
@@ -167,30 +169,9 @@ def choose_workers(client: Any, n_threads: int) -> Workers:
             return LocalWorkers(n_threads)
     if client.status != "running":
         raise RuntimeError(f"The Dask client is {client.status}: it has no connection to a scheduler.")
+    if client.asynchronous:
+        raise RuntimeError("The Dask client is asynchronous: fit in a thread, or with a client that is not.")
     return ClusterWorkers(client)
-
-
-def workers_of(client: Any) -> dict[str, Any]:
-    """Return what the scheduler knows of each worker, by address."""
-    found: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
-    return found
-
-
-def wait(client: Any, futures: Sequence[Any]) -> None:
-    """Wait for futures; raise an error if no worker is left that could compute them."""
-    from distributed import wait as wait_for
-
-    done, alone = threading.Event(), 0.0
-    while not done.is_set():
-        try:
-            wait_for(list(futures), timeout=_CHECK)
-            done.set()
-        except TimeoutError:
-            alone = 0.0 if workers_of(client) else alone + _CHECK
-            if alone >= _PATIENCE:
-                raise RuntimeError(
-                    f"The scheduler at {client.scheduler.address} has had no worker for {_PATIENCE:.0f} seconds."
-                ) from None
 
 
 def installed() -> str:
@@ -198,12 +179,22 @@ def installed() -> str:
     return importlib.metadata.version("kernelrank")
 
 
-def check_versions(client: Any) -> None:
-    """Raise an error if a worker has no kernelrank, or another version."""
-    here = installed()
+def check_versions(cluster: Cluster, workers: Sequence[str]) -> None:
+    """Raise an error if a worker has no kernelrank, or another version, or does not answer."""
     # A function of the standard library: a worker without kernelrank can run it.
-    found = client.run(importlib.metadata.version, "kernelrank", on_error="return")
-    for worker, version in sorted(found.items()):
-        if version != here:
-            has = "no kernelrank" if isinstance(version, Exception) else f"kernelrank {version}"
-            raise RuntimeError(f"The worker {worker} has {has}, but the client has {here}. Install the same on both.")
+    here, function = installed(), importlib.metadata.version
+
+    async def find() -> Any:
+        asked = [cluster.client.run(function, "kernelrank", workers=[each], on_error="return") for each in workers]
+        return await answers_within(asked, _ANSWER)
+
+    for worker, answer in zip(workers, cluster.run(find()), strict=True):
+        if answer is None and worker in cluster.workers():
+            raise RuntimeError(f"The worker {worker} has not answered for {_ANSWER:g} seconds.")
+        version = answer.get(worker) if isinstance(answer, dict) else None  # None: it has gone meanwhile
+        if isinstance(version, importlib.metadata.PackageNotFoundError):
+            raise RuntimeError(f"The worker {worker} has no kernelrank, but the client has {here}. Install it there.")
+        if isinstance(version, str) and version != here:
+            raise RuntimeError(
+                f"The worker {worker} has kernelrank {version}, but the client has {here}. Install the same on both."
+            )

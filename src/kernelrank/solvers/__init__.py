@@ -17,6 +17,7 @@ from kernelrank.solvers._parted import (
     PartsLost,
     RowVector,
     SmoothPartedOracle,
+    ask_again,
     make_gathered_products,
 )
 from kernelrank.solvers._path import largest_alpha
@@ -52,6 +53,7 @@ __all__ = [
     "SmoothOracle",
     "SmoothPartedOracle",
     "WideProducts",
+    "ask_again",
     "find_common_columns",
     "largest_alpha",
     "make_block_products",

@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,15 +27,14 @@ from kernelrank.solvers._products import Products
 
 Vector = NDArray[np.float64]
 
-_MOST_LOSSES = 20  # of parts in a row, without a request that succeeds
-_KEEP_DYING = f"Parts of the data were lost {_MOST_LOSSES} times in a row: workers keep dying."
+_MOST_LOSSES = 5  # of parts in a row, without a request that succeeds
 _FIRST_RESOLUTION = 256  # bins per unit
 _MOST_BINS, _MOST_COUNTS = 1 << 17, 1 << 20  # of a group, and of all groups of a part
 _SHARE_OF_TOL = 0.01  # error due to bins
 
 
 class PartsLost(Exception):
-    """Parts were lost and have been made again, without their vectors."""
+    """Parts were lost and have been made again, without their vectors; the argument names the workers."""
 
 
 class Engine(Protocol):
@@ -258,16 +256,17 @@ class PartedOracle:
 
     def _ask_each(self, requests: Callable[[], list[Request]]) -> list[Any]:
         """Ask each part, after what is waiting; if parts are lost, make what they had again, and ask again."""
-        for _ in range(_MOST_LOSSES):
+
+        def ask() -> list[Any]:
             try:
                 if self._stale:
                     self._restore()
                 return self._send(requests)
             except PartsLost:
-                if self._restoring:  # starts again
-                    raise
                 self._stale = True
-        raise RuntimeError(_KEEP_DYING)
+                raise
+
+        return ask() if self._restoring else ask_again(ask)  # restoring starts again as a whole
 
     def _send(self, requests: Callable[[], list[Request]]) -> list[Any]:
         asked = requests()  # which may ask for something itself
@@ -414,10 +413,7 @@ def make_gathered_products(engine: Engine, n_rows_of_parts: Sequence[int]) -> Pr
     cuts = np.cumsum(n_rows_of_parts)[:-1]
 
     def ask(requests: list[Request]) -> list[Any]:
-        for _ in range(_MOST_LOSSES):
-            with suppress(PartsLost):
-                return engine.ask([[request] for request in requests])
-        raise RuntimeError(_KEEP_DYING)
+        return list(ask_again(lambda: engine.ask([[request] for request in requests])))
 
     def forward(w: Vector) -> Vector:
         return np.concatenate(ask([("multiply", w)] * engine.n_parts))
@@ -429,6 +425,17 @@ def make_gathered_products(engine: Engine, n_rows_of_parts: Sequence[int]) -> Pr
         return _sum(ask([("multiply_squares", part) for part in np.split(d, cuts)]))
 
     return Products(engine.n_rows, engine.n_columns, forward, backward, squares)
+
+
+def ask_again(ask: Callable[[], Any]) -> Any:
+    """Ask, and ask again if parts are lost; raise an error if that never ends."""
+    for _ in range(_MOST_LOSSES):
+        try:
+            return ask()
+        except PartsLost as lost:
+            workers = str(lost)
+    last = f", last on {workers}" if workers else ""
+    raise RuntimeError(f"Parts of the data were lost {_MOST_LOSSES} times in a row{last}: workers keep dying.")
 
 
 def _power_of_two(x: float) -> float:

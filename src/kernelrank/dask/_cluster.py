@@ -1,0 +1,133 @@
+"""Waiting for a cluster that may fail: each wait ends with a result, or with one error within a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import time
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+_CHECK = 0.5  # seconds between looks at whether the scheduler and workers are there
+_PATIENCE = 60.0  # seconds without a worker, or without an answer of the scheduler
+_POLL, _LONGEST_POLL = 0.005, 0.05  # seconds between looks at the states of futures
+_MOST_SHOWN = 8  # workers in an error
+
+
+class Cluster:
+    """Scheduler and workers behind a client.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._seen: list[str] = []  # the workers that were there last
+        self._alone_since: float | None = None
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine in the client's event loop; an error or Ctrl-C in this thread cancels it."""
+        running = self._start(coroutine)
+        self._alone_since = None
+        try:
+            while not concurrent.futures.wait([running], timeout=_CHECK).done:
+                self.require_connection()
+                self._require_workers()
+            return running.result()
+        except Exception as error:
+            if _is_killed_worker(error):
+                raise RuntimeError(
+                    f"Workers died again and again while they computed {error.task}, last {error.last_worker.address}"  # type: ignore[attr-defined]
+                    f" of {error.allowed_failures + 1}: see the logs of the workers."  # type: ignore[attr-defined]
+                ) from error
+            raise
+        finally:
+            running.cancel()
+
+    def workers(self) -> dict[str, Any]:
+        """Return what the scheduler knows of each worker, by address; wait for the first one."""
+
+        async def find() -> Any:
+            while not (found := await self.client.scheduler.identity(n_workers=-1))["workers"]:
+                await asyncio.sleep(_POLL)
+            return found["workers"]
+
+        found: dict[str, Any] = self.run(find())
+        self._seen = sorted(found)
+        return found
+
+    def require_connection(self) -> None:
+        """Raise an error if the connection to the scheduler is lost."""
+        if self.client.status != "running":
+            raise RuntimeError(f"The connection to the scheduler at {self._address} is lost.")
+
+    def _start(self, coroutine: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
+        try:
+            self.require_connection()
+            return asyncio.run_coroutine_threadsafe(coroutine, self.client.loop.asyncio_loop)
+        except BaseException:
+            coroutine.close()
+            raise
+
+    def _require_workers(self) -> None:
+        """Raise an error if there has been no worker for too long, or no answer of the scheduler."""
+        found = self._ask_scheduler()
+        if found is not None and found["n_workers"]:
+            self._seen, self._alone_since = sorted(found["workers"]), None
+            return
+        self._alone_since = self._alone_since or time.monotonic()
+        if time.monotonic() - self._alone_since >= _PATIENCE:
+            last = f" The last were {', '.join(self._seen[:_MOST_SHOWN])}." if self._seen else ""
+            raise RuntimeError(f"The scheduler at {self._address} has had no worker for {_PATIENCE:g} seconds.{last}")
+
+    def _ask_scheduler(self) -> Any:
+        """Return what the scheduler knows of some workers; None if it cannot be reached."""
+        asked = self._start(_identity(self.client))
+        try:
+            return asked.result(_PATIENCE)
+        except TimeoutError:
+            raise RuntimeError(
+                f"The scheduler at {self._address} has not answered for {_PATIENCE:g} seconds."
+            ) from None
+        except OSError:  # the client will notice that the connection is lost
+            return None
+        finally:
+            asked.cancel()
+
+    @property
+    def _address(self) -> str:
+        return str(getattr(self.client.scheduler, "address", "an unknown address"))
+
+
+async def _identity(client: Any) -> Any:
+    return await client.scheduler.identity(n_workers=_MOST_SHOWN)
+
+
+async def settle(futures: Sequence[Any]) -> None:
+    """Wait until all futures are finished, or one has failed."""
+    pause = _POLL
+    while True:
+        states = {each.status for each in futures}
+        if states & {"error", "cancelled"} or not states & {"pending", "lost"}:  # Dask computes lost ones again
+            return
+        await asyncio.sleep(pause)
+        pause = min(1.2 * pause, _LONGEST_POLL)
+
+
+async def answers_within(awaitables: Sequence[Any], seconds: float) -> list[Any]:
+    """Return results or errors; None of those that take too long."""
+    tasks = [asyncio.ensure_future(each) for each in awaitables]
+    try:
+        await asyncio.wait(tasks, timeout=seconds)
+        return [(task.exception() or task.result()) if task.done() else None for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _is_killed_worker(error: Exception) -> bool:
+    from distributed import KilledWorker
+
+    return isinstance(error, KilledWorker)
