@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import time
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from typing import Any
 
 _CHECK = 0.5  # seconds between looks at whether the scheduler and workers are there
@@ -84,7 +85,7 @@ class Cluster:
 
     def _ask_scheduler(self) -> Any:
         """Return what the scheduler knows of some workers; None if it cannot be reached."""
-        asked = self._start(_identity(self.client))
+        asked = self._start(_look_after(self.client))
         try:
             return asked.result(_PATIENCE)
         except TimeoutError:
@@ -101,8 +102,25 @@ class Cluster:
         return str(getattr(self.client.scheduler, "address", "an unknown address"))
 
 
-async def _identity(client: Any) -> Any:
-    return await client.scheduler.identity(n_workers=_MOST_SHOWN)
+async def _look_after(client: Any) -> Any:
+    """Return what the scheduler knows of some workers; let them have tasks that wait for a worker that is gone."""
+
+    def free(dask_scheduler: Any) -> None:  # not at module level, so that a scheduler without kernelrank can run it
+        # If there was no worker, Dask never gives new ones the tasks that were preferably for an old one.
+        gone = [
+            task
+            for task in dask_scheduler.unrunnable
+            if task.loose_restrictions and not {*dask_scheduler.workers} & {*(task.worker_restrictions or ())}
+        ]
+        for task in gone:
+            task.worker_restrictions = None
+        dask_scheduler.transitions({task.key: "processing" for task in gone}, stimulus_id="kernelrank-free-tasks")
+
+    found = await client.scheduler.identity(n_workers=_MOST_SHOWN)
+    if found["n_workers"]:
+        with suppress(ValueError):  # a scheduler that runs no functions
+            await client.run_on_scheduler(free)
+    return found
 
 
 async def settle(futures: Sequence[Any]) -> None:
