@@ -46,7 +46,7 @@ def wants_bins(n_rows: int, counting: Counting, loss: Loss) -> bool:
 
 def pose(parts: Parts, loss: Loss, weighting: Weighting, counting: Counting, tol: float, n_threads: int) -> Posed:
     """Return the problem of all rows."""
-    if parts.n_queries is not None:
+    if parts.n_queries is not None or parts.engine.n_parts == 1:  # all pairs are within parts
         prepare_products(parts)
         return pose_queries(parts, loss, weighting)
     if wants_bins(parts.n_rows, counting, loss) and (parts.ranges or parts.levels is not None):
@@ -69,7 +69,7 @@ def prepare_products(parts: Parts) -> Products:
 
 
 def pose_queries(parts: Parts, loss: Loss, weighting: Weighting, train: list[NDArray[np.bool_]] | None = None) -> Posed:
-    """Return the problem of the pairs within queries, of all rows or of those to train on."""
+    """Return the problem of the pairs within parts, of all rows or of those to train on."""
     engine = parts.engine
     masks = [None] * engine.n_parts if train is None else train
     counted = engine.set_up([("count_pairs", weighting, parts.unit, mask) for mask in masks])

@@ -70,7 +70,7 @@ class Facts(NamedTuple):
     counts : ndarray or None
         Rows of each.
     levels, of_levels : ndarray
-        Distinct utilities and the weight of each; quantiles, if these are too many.
+        Distinct utilities and the weight of each; quantiles, if these are too many. Empty if there are queries.
     exact : bool
         Whether the levels are all there are.
     largest_weight : float
@@ -129,9 +129,10 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool) -> Check
         codes = np.asarray(found, np.int64)
         counts, ids = np.bincount(codes, minlength=n_queries), ids_of_rows[np.unique(codes, return_index=True)[1]]
     checked = None if weights is None else check_some_weights(weights, m)
+    levels = _levels(targets[:, 0], checked) if codes is None else (np.empty(0), np.empty(0), True)
     facts = Facts(
         *(m, features.shape[1], storage, names, _n_bytes(features), ids, counts),
-        *_levels(targets[:, 0], checked),
+        *levels,
         largest_weight=1.0 if checked is None else float(checked.max()),
     )
     return Checked(Chunk(features, targets, codes, checked, np.arange(m)), facts)
@@ -224,12 +225,9 @@ class PartRows:
         self.numbers: NDArray[np.int64] | None = None
         self._codes_of_blocks: list[NDArray[np.int32] | None] = [None] * len(whole)
         if codes is not None:
-            self.numbers, places = np.unique(codes, return_inverse=True)
-            self.codes = places.astype(np.int32)
+            self.numbers, self.codes = _ranked(codes)
             cuts = np.cumsum([block.shape[0] for block in self._blocks])[:-1]
-            self._codes_of_blocks = [
-                np.unique(part, return_inverse=True)[1].astype(np.int32) for part in np.split(self.codes, cuts)
-            ]
+            self._codes_of_blocks = [_ranked(part)[1] for part in np.split(self.codes, cuts)]
 
     def __iter__(self) -> Iterator[Block]:
         start = 0
@@ -240,6 +238,18 @@ class PartRows:
     def __sizeof__(self) -> int:
         vectors = (self.y, self.codes, self.weights, self.rows, *self._codes_of_blocks)
         return sum(map(_n_bytes, self._blocks)) + sum(int(each.nbytes) for each in vectors if each is not None)
+
+
+def _ranked(codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the distinct numbers in increasing order, and the place of each element among them."""
+    low = codes.min()
+    spread = int(codes.max()) - int(low) + 1
+    if spread > 4 * len(codes):
+        distinct, places = np.unique(codes, return_inverse=True)
+        return distinct, places.astype(np.int32)
+    occurs = np.zeros(spread, np.bool_)  # of a narrow range, without sorting
+    occurs[codes - low] = True
+    return np.flatnonzero(occurs) + low, (np.cumsum(occurs, dtype=np.int32) - np.int32(1))[codes - low]
 
 
 def n_rows_of_part(rows: PartRows) -> int:
@@ -256,7 +266,7 @@ def _whole_queries(chunks: list[Chunk]) -> list[Chunk]:
     """Put the rows of queries that are in several chunks together, in one more chunk; others are not copied."""
     if len(chunks) < 2 or chunks[0].codes is None:
         return chunks
-    found = np.concatenate([np.unique(np.asarray(chunk.codes)) for chunk in chunks])
+    found = np.concatenate([_ranked(np.asarray(chunk.codes))[0] for chunk in chunks])
     queries, in_chunks = np.unique(found, return_counts=True)
     torn = queries[in_chunks > 1]
     if len(torn) == 0:

@@ -135,6 +135,8 @@ class Part:
         if not terms:
             return np.zeros(self._products.n_rows)
         (key, factor), *others = terms
+        if factor == 1 and not others:
+            return self._vectors[key]  # vectors are never changed
         total = self._vectors[key] * factor
         for key, factor in others:
             total += factor * self._vectors[key]
