@@ -25,7 +25,48 @@ CORE = "tests/pairs tests/losses"
 
 STORES = "tests/io/test_row_store.py tests/estimators/test_stored_rows.py"
 
+PARTS = "tests/solvers/test_parted.py"
+DASK = "tests/dask/test_rank_svm.py tests/dask/test_rank_svm_cv.py tests/dask/test_rank_rls.py"
+
 MUTANTS = {
+    # Rows in parts, and Dask
+    "src/kernelrank/losses/_binned.py": (
+        PARTS,
+        [
+            ("np.clip(bins - K + 1, 0, last)", "np.clip(bins - K, 0, last)"),
+            ("through - up, through[-1] - through", "through, through[-1] - through"),
+            ("g += inside.g", "pass"),
+            ("above[:, K:]", "above[:, : n_bins - K]"),
+        ],
+    ),
+    "src/kernelrank/solvers/_parted.py": (
+        PARTS,
+        [
+            ('self._waiting.append(("curve", key, q.keys))', 'self._ask("curve", lambda: (key, self.zeros().keys))'),
+            ("key=lambda stored: (stored.stage, stored.key)", "key=lambda stored: -stored.key"),
+            ("weakref.finalize(stored, self._dead.append, key).atexit = False", "pass"),
+            ("+ self._error_of_value())", ")"),
+        ],
+    ),
+    "src/kernelrank/dask/_data.py": (
+        DASK,
+        [
+            ("cuts = cuts[cuts > levels[0]]", "pass"),
+            ("-rows, pairs // n_parts))", "rows, pairs // n_parts))"),
+            ("np.append(0, np.cumsum([each.n_rows for each in facts]))", "np.zeros(len(facts) + 1, np.intp)"),
+        ],
+    ),
+    "src/kernelrank/dask/_rows.py": (
+        DASK,
+        [
+            ("torn = queries[in_chunks > 1]", "torn = queries[:0]"),
+            ('np.searchsorted(cuts, chunk.y[:, 0], side="right")', 'np.searchsorted(cuts, chunk.y[:, 0], side="left")'),
+        ],
+    ),
+    "src/kernelrank/dask/_squares.py": (
+        "tests/dask/test_rank_rls.py",
+        [("cuts = np.unique(ends[np.searchsorted(ends, cuts)])", "pass"), ("/ unit,", ",")],
+    ),
     # Row stores
     "src/kernelrank/io/_row_chunks.py": (
         STORES,

@@ -292,3 +292,18 @@ def test_a_closed_client_is_an_error():
         client.close()
     with pytest.raises(RuntimeError, match="no connection to a scheduler"):
         RankSVM(client=client).fit(da.ones((4, 2), chunks=2), np.arange(4))
+
+
+def test_a_client_that_is_not_the_default(rng):
+    from distributed import Client, LocalCluster
+
+    X, y, qid = data(rng, 400)
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        for options in ({"qid": qid}, {}):
+            model = RankSVM(client=client).fit(da.from_array(X, chunks=(100, -1)), y, **options)
+            assert_same(model, kernelrank.RankSVM().fit(X, y, **options))
+            scores = model.predict(da.from_array(X, chunks=(100, -1)))
+            np.testing.assert_array_equal(client.gather(client.compute(scores)), model.to_local().predict(X))
