@@ -112,7 +112,7 @@ def check_chunk(X: Any, y: Any, qid: Any, weights: Any, number: int, several: bo
 
 def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool) -> Checked:
     X, qid = separate_qid(X, qid)
-    m, names = n_rows_of(X), tuple(map(str, X.columns)) if hasattr(X, "columns") else None
+    m, names = n_rows_of(X), _names_of(X)
     storage = "sparse" if sp.issparse(X) else "dense"
     if m == 0:
         facts = Facts(0, X.shape[1], storage, names, 0, None, None, np.empty(0), np.empty(0), True, 0.0)
@@ -136,6 +136,12 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool) -> Check
         largest_weight=1.0 if checked is None else float(checked.max()),
     )
     return Checked(Chunk(features, targets, codes, checked, np.arange(m)), facts)
+
+
+def _names_of(X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a data frame, if they are all text."""
+    names = tuple(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _levels(y: Vector, weights: Vector | None) -> tuple[Vector, Vector, bool]:
