@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kernelrank._validation import CheckedRows
 from kernelrank.dask._data import Parts
+from kernelrank.estimators._svm_solver import LossName, QueryWeighting
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge, no_pairs
 from kernelrank.pairs import Pairs, UtilityPairs
@@ -23,8 +24,6 @@ from kernelrank.solvers import (
     make_gathered_products,
 )
 
-Loss = Literal["hinge", "squared_hinge"]
-Weighting = Literal["query", "pair"]
 Counting = Literal["auto", "gather", "bins"]
 
 _GATHERED = 2_000_000  # rows of one ranking whose scores are gathered
@@ -37,14 +36,16 @@ class Posed(NamedTuple):
     n_pairs: int | float
 
 
-def wants_bins(n_rows: int, counting: Counting, loss: Loss) -> bool:
+def wants_bins(n_rows: int, counting: Counting, loss: LossName) -> bool:
     """Return whether pairs of one ranking are counted from histograms."""
     if counting == "bins" and loss != "hinge":
         raise ValueError(f'counting="bins" is for loss="hinge", got {loss!r}: use counting="gather".')
     return counting == "bins" or (counting == "auto" and loss == "hinge" and n_rows > _GATHERED)
 
 
-def pose(parts: Parts, loss: Loss, weighting: Weighting, counting: Counting, tol: float, n_threads: int) -> Posed:
+def pose(
+    parts: Parts, loss: LossName, weighting: QueryWeighting, counting: Counting, tol: float, n_threads: int
+) -> Posed:
     """Return the problem of all rows."""
     if parts.n_queries is not None or parts.engine.n_parts == 1:  # all pairs are within parts
         prepare_products(parts)
@@ -68,7 +69,9 @@ def prepare_products(parts: Parts) -> Products:
     return make_gathered_products(engine, engine.n_rows_of_parts)
 
 
-def pose_queries(parts: Parts, loss: Loss, weighting: Weighting, train: list[NDArray[np.bool_]] | None = None) -> Posed:
+def pose_queries(
+    parts: Parts, loss: LossName, weighting: QueryWeighting, train: list[NDArray[np.bool_]] | None = None
+) -> Posed:
     """Return the problem of the pairs within parts, of all rows or of those to train on."""
     engine = parts.engine
     masks = [None] * engine.n_parts if train is None else train
@@ -81,7 +84,7 @@ def pose_queries(parts: Parts, loss: Loss, weighting: Weighting, train: list[NDA
     return Posed(oracle, sum(each.n_pairs for each in counted))
 
 
-def gathered_oracle(products: Products, pairs: Pairs, loss: Loss, weighting: Weighting) -> Oracle:
+def gathered_oracle(products: Products, pairs: Pairs, loss: LossName, weighting: QueryWeighting) -> Oracle:
     """Return the oracle of pairs that are counted in the client."""
     if loss == "hinge":
         return LinearOracle(products, PairwiseHinge(pairs, weighting))

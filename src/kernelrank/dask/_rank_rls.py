@@ -12,7 +12,6 @@ import kernelrank.estimators
 from kernelrank._refit import refit
 from kernelrank._rules import POSITIVE, check_parameters
 from kernelrank._validation import as_rows
-from kernelrank._warnings import warn
 from kernelrank.dask._collections import CLIENT, OnCollections, noted
 from kernelrank.dask._data import Parts, parts_of
 from kernelrank.dask._engine import Communication
@@ -20,8 +19,9 @@ from kernelrank.dask._oracles import prepare_products
 from kernelrank.dask._rank_svm import require_linear
 from kernelrank.dask._squares import SquaresLoss, merge, predict_numbers, predict_without_queries, sum_part
 from kernelrank.dask._workers import choose_workers
+from kernelrank.estimators._least_squares import warn_of_residual
 from kernelrank.estimators._ranker import Ranker
-from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Linear
 from kernelrank.losses import no_pairs
 from kernelrank.solvers import ConjugateGradients
@@ -279,12 +279,7 @@ class RankRLS(OnCollections, Ranker):
             diagonal = np.maximum(diagonal - mean**2 / loss.share, 0.0)
         gradients = ConjugateGradients.of_equations(multiply, right, diagonal)
         found = gradients.solve(self.alpha, tol=self.tol, max_iter=self.max_iter)
-        if found.residual > self.tol:
-            warn(
-                f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and it"
-                f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
-                ConvergenceWarning,
-            )
+        warn_of_residual(found, self.tol)
         level = np.zeros(found.weights.shape[1])
         if not queries:
             level = target - _add(engine.ask_all("sum_scores", found.weights)) / total

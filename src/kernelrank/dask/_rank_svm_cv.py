@@ -16,14 +16,14 @@ from kernelrank._threads import resolve_threads
 from kernelrank._validation import check_rows, scale_weights
 from kernelrank.dask._collections import CLIENT, OnCollections, compute, noted, qid_of
 from kernelrank.dask._data import Parts, parts_of
-from kernelrank.dask._oracles import Loss, Weighting, pose_queries, prepare_products
+from kernelrank.dask._oracles import pose_queries, prepare_products
 from kernelrank.dask._rank_svm import require_linear
 from kernelrank.dask._workers import choose_workers
 from kernelrank.estimators._cv_tasks import UtilityTask
 from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._rank_svm import total_weight
 from kernelrank.estimators._representation import Representation
-from kernelrank.estimators._svm_solver import Solver, solver_of
+from kernelrank.estimators._svm_solver import LossName, QueryWeighting, Solver, solver_of
 from kernelrank.metrics import RankingScorer
 from kernelrank.solvers import Oracle
 
@@ -67,7 +67,7 @@ class _RowsInParts(Representation):
     parts: Parts
     order: NDArray[np.int64]
 
-    def oracle(self, pairs: Any, query_weighting: Weighting, loss: Loss = "hinge") -> Oracle:
+    def oracle(self, pairs: Any, query_weighting: QueryWeighting, loss: LossName = "hinge") -> Oracle:
         """Return the risk of pairs that the parts count."""
         train = None
         if pairs.train is not None:

@@ -32,6 +32,7 @@ from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.features import draw_order
 from kernelrank.kernels import Linear, make_kernel
 from kernelrank.losses import PairwiseSquares
+from kernelrank.solvers import Approximation
 from kernelrank.solvers.least_squares import HoldOut, LeastSquares, QueriesHoldOut
 
 Rows = NDArray[np.intp]
@@ -123,12 +124,7 @@ class LeastSquaresEstimator(Predictor):
         if isinstance(model.solver, LeastSquares):
             return _require_finite(model.solver.solve(alpha)), 1
         found = model.solver.solve(alpha, tol=self.tol, max_iter=self.max_iter)
-        if found.residual > self.tol:
-            warn(
-                f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and it"
-                f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
-                ConvergenceWarning,
-            )
+        warn_of_residual(found, self.tol)
         return _require_finite(found.weights), found.n_iter
 
     def _fit_one(self, X: Any, data: TrainingData, **attributes: Any) -> Self:
@@ -201,6 +197,16 @@ class LeastSquaresEstimator(Predictor):
         """Return the state without the training data, which a model must not take along."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_training"}
+
+
+def warn_of_residual(found: Approximation, tol: float) -> None:
+    """Warn if conjugate gradients have not converged."""
+    if found.residual > tol:
+        warn(
+            f"Not converged after {found.n_iter} steps: tol asks for a relative residual of {tol:.3g}, and it"
+            f" is {found.residual:.3g}. Increase max_iter, tol or alpha, or standardise the features.",
+            ConvergenceWarning,
+        )
 
 
 @contextmanager

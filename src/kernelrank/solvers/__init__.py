@@ -3,7 +3,7 @@
 from kernelrank.solvers._blocks import Block, BlockRows, Blocks, make_block_products
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._columns import Columns, RowSource, find_common_columns
-from kernelrank.solvers._conjugate_gradient import ConjugateGradients
+from kernelrank.solvers._conjugate_gradient import Approximation, ConjugateGradients
 from kernelrank.solvers._greedy import GreedySelection, panel_width
 from kernelrank.solvers._kernel_products import make_kernel_products
 from kernelrank.solvers._max_margin import LabelSearch
@@ -26,6 +26,7 @@ from kernelrank.solvers._products import Products, make_products, restrict
 from kernelrank.solvers._result import Plane, Result
 
 __all__ = [
+    "Approximation",
     "BinnedOracle",
     "Block",
     "BlockRows",
