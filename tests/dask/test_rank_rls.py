@@ -56,6 +56,7 @@ def test_solutions_are_those_of_the_rows_in_memory(
     assert model.score(X, y, qid=qid) == pytest.approx(local.score(X, y, qid=qid), abs=1e-9)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("weighting", ["query", "pair"])
 @pytest.mark.parametrize("alpha", [1e-3, 1.0])
 @pytest.mark.parametrize("n", [4, 40])

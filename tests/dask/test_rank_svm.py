@@ -307,3 +307,11 @@ def test_a_client_that_is_not_the_default(rng):
             assert_same(model, kernelrank.RankSVM().fit(X, y, **options))
             scores = model.predict(da.from_array(X, chunks=(100, -1)))
             np.testing.assert_array_equal(client.gather(client.compute(scores)), model.to_local().predict(X))
+
+
+def test_ranges_of_a_value_that_most_rows_have(rng, client):
+    """A range of the utilities that would have no rows is no part."""
+    X, y, _ = data(rng)
+    y = np.where(rng.random(len(y)) < 0.7, -10.0, y + rng.normal(size=len(y)))
+    model = RankSVM(1e-2, counting="bins", client=client).fit(da.from_array(X, chunks=(200, -1)), y)
+    assert_same(model, kernelrank.RankSVM(1e-2).fit(X, y))
