@@ -10,6 +10,7 @@ import threading
 import time
 
 import cloudpickle
+import dask
 from distributed import Client, LocalCluster
 
 # Workers cannot import this module.
@@ -42,7 +43,10 @@ def within(seconds, function, *arguments, **options):
 def local_cluster(n_workers=3, **options):
     """Yield a client of workers that come back when they are killed."""
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": "2GiB", **options}
+    # After that time a cluster gives up a worker that it happens to find restarting, as others may do once more.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
     with (
+        patient,
         LocalCluster(n_workers=n_workers, silence_logs=60, **options) as made,
         Client(made, set_as_default=False) as client,
     ):

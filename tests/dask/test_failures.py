@@ -36,7 +36,7 @@ from kernelrank.dask._part import WorkerPart
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-LIMIT = 120  # seconds for a fit that must not hang
+LIMIT = 60  # seconds for a fit that must not hang
 FORMS = {  # options, and whether there are queries
     "hinge": ({}, True),
     "squared": ({"loss": "squared_hinge"}, True),

@@ -138,7 +138,8 @@ async def answers_within(awaitables: Sequence[Any], seconds: float) -> list[Any]
     """Return results or errors; None of those that take too long."""
     tasks = [asyncio.ensure_future(each) for each in awaitables]
     try:
-        await asyncio.wait(tasks, timeout=seconds)
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
         return [(task.exception() or task.result()) if task.done() else None for task in tasks]
     finally:
         for task in tasks:
