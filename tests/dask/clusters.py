@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import cloudpickle
 import dask
 from distributed import Client, LocalCluster
 
-# Workers cannot import this module.
+# Workers may be unable to import this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
@@ -55,8 +56,10 @@ def local_cluster(n_workers=3, **options):
 
 @contextlib.contextmanager
 def process(*command):
-    """Yield a process, and kill it in the end."""
-    running = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """Yield a process that can import what is here, and kill it in the end."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = subprocess.Popen([sys.executable, *command], env=environment, **quiet)
     try:
         yield running
     finally:
