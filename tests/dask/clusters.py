@@ -8,11 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import cloudpickle
+import dask
 from distributed import Client, LocalCluster
 
-# Workers cannot import this module.
+# Workers may be unable to import this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
@@ -42,7 +44,10 @@ def within(seconds, function, *arguments, **options):
 def local_cluster(n_workers=3, **options):
     """Yield a client of workers that come back when they are killed."""
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": "2GiB", **options}
+    # After that time a cluster gives up a worker that it happens to find restarting, as others may do once more.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
     with (
+        patient,
         LocalCluster(n_workers=n_workers, silence_logs=60, **options) as made,
         Client(made, set_as_default=False) as client,
     ):
@@ -51,8 +56,10 @@ def local_cluster(n_workers=3, **options):
 
 @contextlib.contextmanager
 def process(*command):
-    """Yield a process, and kill it in the end."""
-    running = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """Yield a process that can import what is here, and kill it in the end."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = subprocess.Popen([sys.executable, *command], env=environment, **quiet)
     try:
         yield running
     finally:

@@ -1,5 +1,6 @@
 """Workers, schedulers and users that interrupt a fit: the same result or one clear error in time; nothing is left."""
 
+import asyncio
 import functools
 import os
 import signal
@@ -111,11 +112,11 @@ class KilledRounds:
         original = _engine.ActorEngine._call_together
 
         async def call_together(engine, parts, requests):
-            import asyncio
-
             kinds = [request[0] for request in requests[0]]
             self.kinds.append(kinds[-1])
             if self.choose(self, kinds):
+                while len(client.cluster.scheduler.workers) < 2:  # one after the other
+                    await asyncio.sleep(0.05)
                 for pid in self.victims(engine):
                     self.n_killed += 1
                     if self.moment == "during":  # the request is sent, and never answered
@@ -317,7 +318,7 @@ def test_a_frozen_worker(tmp_path, phase):
             fit(client, "hinge", verbose=freeze)
         else:
             with Deaths(tmp_path, 1) as deaths:
-                deaths.act = functools.partial(os.kill, sig=signal.SIGSTOP)
+                deaths.act = lambda pid: os.kill(pid, signal.SIGSTOP)
                 fit(client, "hinge", functools.partial(say, tmp_path))
 
 
@@ -567,8 +568,6 @@ def test_workers_that_are_threads(form):
 
 
 def test_an_asynchronous_client_is_an_error():
-    import asyncio
-
     from distributed import Client, LocalCluster
 
     async def attempt():

@@ -38,11 +38,9 @@ class Cluster:
                 self._require_workers()
             return running.result()
         except Exception as error:
-            if _is_killed_worker(error):
-                raise RuntimeError(
-                    f"Workers died again and again while they computed {error.task}, last {error.last_worker.address}"  # type: ignore[attr-defined]
-                    f" of {error.allowed_failures + 1}: see the logs of the workers."  # type: ignore[attr-defined]
-                ) from error
+            explained = _explain(error)
+            if explained is not None:
+                raise explained from error
             raise
         finally:
             running.cancel()
@@ -138,14 +136,26 @@ async def answers_within(awaitables: Sequence[Any], seconds: float) -> list[Any]
     """Return results or errors; None of those that take too long."""
     tasks = [asyncio.ensure_future(each) for each in awaitables]
     try:
-        await asyncio.wait(tasks, timeout=seconds)
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
         return [(task.exception() or task.result()) if task.done() else None for task in tasks]
     finally:
         for task in tasks:
             task.cancel()
 
 
-def _is_killed_worker(error: Exception) -> bool:
+def _explain(error: Exception) -> Exception | None:
+    """Return the error to raise in place of one of Dask itself."""
     from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
 
-    return isinstance(error, KilledWorker)
+    if isinstance(error, KilledWorker):
+        return RuntimeError(
+            f"Workers died again and again while they computed {error.task}, last {error.last_worker.address} of"
+            f" {error.allowed_failures + 1}: see the logs of the workers."
+        )
+    if isinstance(error, FutureCancelledError):
+        if error.reason == "scheduler-connection-lost":
+            return RuntimeError("The connection to the scheduler is lost.")
+        return RuntimeError(f"What a fit needs was cancelled: {error}")
+    return None

@@ -220,7 +220,7 @@ class ActorEngine(PartedRows):
         found = self._cluster.run(self._locate(actors))
         for k, workers in zip(parts, found, strict=True):
             self._where[k] = workers[0] if workers else self._where[k]
-        return [k for k, workers in zip(parts, found, strict=True) if workers and not self._is_lost(k)]
+        return [k for k, workers in zip(parts, found, strict=True) if not self._is_lost(k) and workers]
 
     def _is_lost(self, k: int) -> bool:
         """Return whether an actor is gone; raise its error if it could not be made."""

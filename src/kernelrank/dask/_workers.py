@@ -131,6 +131,9 @@ class ClusterWorkers:
 
         async def find() -> Any:
             await settle(handles)  # an error arrives before all others are finished
+            for each in self._loaded:  # what depends on a failed chunk may only be cancelled
+                if each.status == "error":
+                    raise await each.exception()
             return await self._client.gather(list(handles))
 
         return list(self._cluster.run(find()))
