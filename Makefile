@@ -42,12 +42,13 @@ format: $(VENV)/lint-tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-## Counting, training, paths of alphas, metrics and reading; with KERNELRANK_DATA also on the papers' data. Each writes its
+## Counting, training, paths of alphas, Dask clusters, metrics and reading; with KERNELRANK_DATA also on the papers' data. Each writes its
 ## report to benchmarks/results; with ARGS=--quick they take small sizes and write nothing.
 bench: $(VENV)/built
 	$(BIN)/python -m benchmarks.counting $(ARGS)
 	$(BIN)/python -m benchmarks.training $(ARGS)
 	$(BIN)/python -m benchmarks.path $(ARGS)
+	$(BIN)/python -m benchmarks.scaling $(ARGS)
 	$(BIN)/python -m benchmarks.metrics $(ARGS)
 	$(BIN)/python -m benchmarks.reading $(ARGS)
 
@@ -56,6 +57,7 @@ bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.run $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.concordance $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.ndcg $(ARGS)
+	$(PEERS)/bin/python -m benchmarks.peers.dask_rankers $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.least_squares $(ARGS)
 
 ## RankRLS beside RLScore, whose release compiles with Python 3.6 only: PYTHON36=path/to/python3.6 says where that is.

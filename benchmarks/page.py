@@ -30,7 +30,7 @@ similar one. Here they run on the same rows, one after the other, on the same ma
 objective, gap and test error of all of them in the same way. The other sections measure parts of the package.
 
 ```sh
-make bench          # counting, training, paths of alphas, metrics and reading
+make bench          # counting, training, paths of alphas, Dask clusters, metrics and reading
 make bench-peers    # makes .venv-peers, then compares with other packages
 make bench-rlscore  # makes .venv-rlscore, by Python 3.6, then compares with RLScore
 .venv-peers/bin/python -m benchmarks.peers.run --help   # parts of the comparison
@@ -96,7 +96,10 @@ tenth of the rows positive. The table "Workloads" has their sizes.
   feature. The bar excludes as many of these vectors as the notes of `RankSVM` state.
 - **Bars** are limits that kernelrank is meant to keep. The tables "Bars" say which ones it keeps.
 """
-OTHERS = ("counting", "training", "path", "least_squares", "rlscore", "metrics", "concordance", "reading")
+OTHERS = (
+    *("counting", "training", "path", "scaling", "dask_rankers", "least_squares", "rlscore", "metrics", "concordance"),
+    "reading",
+)
 
 OPTIONAL = {"rlscore"}  # it needs an old version of Python
 
