@@ -20,7 +20,17 @@ import scipy.sparse as sp
 
 from benchmarks.harness import Bar, Table, bar_table, number, show_progress, table
 from benchmarks.reports import main
-from benchmarks.scaling_model import MODEL, PREDICTIONS, Point, check_table, cost_table, fit_costs, prediction_table
+from benchmarks.scaling_model import (
+    MODEL,
+    PREDICTIONS,
+    SWITCH,
+    Point,
+    check_table,
+    cost_table,
+    fit_costs,
+    prediction_table,
+    switch_table,
+)
 from experiments.study import READING, Run, Tables, span
 from kernelrank import RankSVM
 
@@ -286,7 +296,8 @@ def report(found: Found, run: Run) -> list[str]:
         *(TITLE, ABOUT, main_table(found), READING, BYTES, ABOUT_BYTES, bytes_table(found), READING),
         *(BARS, bar_table(bars(found))),
         *(MODEL.strip(), cost_table(costs), "## Model: measured and predicted", check_table(costs, fitted, held_out)),
-        *(READING, PREDICTIONS.strip(), prediction_table(costs, points)),
+        *(READING, SWITCH.strip(), switch_table(costs, points)),
+        *(PREDICTIONS.strip(), prediction_table(costs, points)),
     ]
 
 
