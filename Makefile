@@ -42,12 +42,14 @@ format: $(VENV)/lint-tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-## Counting, training, paths of alphas, metrics, reading, and data larger than memory, which takes 9 GB of disk; with
-## KERNELRANK_DATA also on the papers' data. Each writes its report to benchmarks/results; with ARGS=--quick they take small sizes and write nothing.
+## Counting, training, paths of alphas, Dask clusters, metrics, reading, and data larger than memory, which takes 9 GB of
+## disk; with KERNELRANK_DATA also on the papers' data. Each writes its report to benchmarks/results; with ARGS=--quick they
+## take small sizes and write nothing.
 bench: $(VENV)/built
 	$(BIN)/python -m benchmarks.counting $(ARGS)
 	$(BIN)/python -m benchmarks.training $(ARGS)
 	$(BIN)/python -m benchmarks.path $(ARGS)
+	$(BIN)/python -m benchmarks.scaling $(ARGS)
 	$(BIN)/python -m benchmarks.metrics $(ARGS)
 	$(BIN)/python -m benchmarks.reading $(ARGS)
 	$(BIN)/python -m benchmarks.out_of_core $(ARGS)
@@ -57,6 +59,7 @@ bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.run $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.concordance $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.ndcg $(ARGS)
+	$(PEERS)/bin/python -m benchmarks.peers.dask_rankers $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.least_squares $(ARGS)
 
 ## RankRLS beside RLScore, whose release compiles with Python 3.6 only: PYTHON36=path/to/python3.6 says where that is.

@@ -208,6 +208,50 @@ def pitfall() -> list[float]:
     return [report("ppi/pitfall").value("The pitfall", "difference", "F")]
 
 
+def bins_with_two_workers() -> list[float]:
+    """Return the least and the largest ratio of seconds, of which gathering has to be the faster."""
+    lines = report("scaling").table("Bytes per iteration").select(data="one ranking")
+    ratios = lines.select(counting="bins").column("s/iteration") / lines.select(counting="gather").column("s/iteration")
+    if min(ratios) < 1:
+        raise ValueError(f"docs/scaling.md says that gathering was faster at all sizes, but the ratios are {ratios}")
+    return list(ends(ratios))
+
+
+def switch_to_bins() -> list[float]:
+    return [report("scaling").value("Gathering or bins", f"{workers}", "million rows") for workers in (4, 16, 100)]
+
+
+def one_worker() -> list[float]:
+    kinds, bar = ("one ranking", "queries"), ": one worker on Dask, times the local fit"
+    return [report("scaling").value("Bars", f"{kind}{bar}", "measured") for kind in kinds]
+
+
+def predicted_over_measured() -> tuple[float, float]:
+    checks = report("scaling").table("Model: measured and predicted").select(fitted="no")
+    return ends(checks.column("predicted / measured"))
+
+
+def predicted(counting: str, rows: str) -> Callable[[], list[float]]:
+    """Return a function that returns bytes, seconds and memory of a prediction."""
+
+    def values() -> list[float]:
+        [line] = report("scaling").table("Predictions").select(counting=counting, rows=rows)
+        return [number(line[name]) for name in ("MB/iteration", "s/iteration", "worker GiB")]
+
+    return values
+
+
+def probes_of_dask() -> list[Claim]:
+    """Return the lines of a table of outcomes, which have no numbers."""
+    lines = report("dask_rankers").table("Rankers on Dask")
+    return [Claim("docs/scaling.md", f"| {' | '.join(row.values())} |", list) for row in lines]
+
+
+PREDICTED = (
+    ("queries of 10, 46 dense features", "queries"),
+    ("one ranking by bins, 28 of 10,000 features", "bins"),
+    ("one ranking, gathered, 28 of 10,000 features", "gather"),
+)
 CLAIMS = (
     Claim("README.md", "512,000 sparse rows train in {:.1f} seconds", fit_of_text),
     Claim("README.md", "ten million in {:.0f} seconds on two threads", fit_of_ten_million),
@@ -274,4 +318,29 @@ CLAIMS = (
         gain_of_product,
     ),
     Claim("docs/graphs.md", "folds of pairs overestimate the F-score on AIMed by {:.0f} points", pitfall),
+    Claim("docs/scaling.md", "with bins took {:.1f} to {:.1f} times as long", bins_with_two_workers),
+    Claim(
+        "docs/scaling.md",
+        "the two are equal at {:.1f} million rows with 4 workers that have a core each, at {:.1f} million with 16, and "
+        "at {:.1f} million with 100.",
+        switch_to_bins,
+    ),
+    Claim(
+        "docs/scaling.md",
+        "one worker took {:.1f} times as long as the local fit for one ranking, and {:.1f} times",
+        one_worker,
+    ),
+    Claim(
+        "docs/scaling.md", "predictions are between {:.2f} and {:.2f} of the measured seconds", predicted_over_measured
+    ),
+    *(
+        Claim(
+            "docs/scaling.md",
+            f"| {text} | {shown} | {workers} | {{:,.1f}} | {{:,.1f}} | {{:,.1f}} |",
+            predicted(counting, rows),
+        )
+        for text, counting in PREDICTED
+        for shown, rows, workers in (("10^9", "1e09", "100"), ("10^10", "1e10", "1,000"))
+    ),
+    *probes_of_dask(),
 )

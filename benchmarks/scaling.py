@@ -12,27 +12,38 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks._timing import best_times
 from benchmarks.harness import Bar, Table, bar_table, number, show_progress, table
 from benchmarks.reports import main
-from benchmarks.scaling_model import MODEL, PREDICTIONS, Point, check_table, cost_table, fit_costs, prediction_table
+from benchmarks.scaling_model import (
+    MODEL,
+    PREDICTIONS,
+    SWITCH,
+    Point,
+    check_table,
+    cost_table,
+    fit_costs,
+    prediction_table,
+    switch_table,
+)
 from experiments.study import READING, Run, Tables, span
 from kernelrank import RankSVM
 
 TITLE = "# Scaling"
 ABOUT = """
-The workers are processes on this machine with one thread each, and so is the local fit, the first line of each group;
-more workers than cores share the cores. Chunks are generated from a seed on the workers, and persisted there before the
-fits. All fits run one after another; *fit s* is the best of several whole fits, checks and planning included. The other
-columns are from that fit.
+The workers are processes on this machine with one thread each; more workers than cores share the cores. The local fit,
+the first line of each group, is in the memory of the client, with one thread. Chunks are generated from a seed on the
+workers, and persisted there before the fits. All fits run one after another, those of one worker and the local ones in
+turns. *fit s* is the best of three whole fits, checks and planning included. The other columns are from that fit.
 
 - *one ranking*: sparse rows with about 28 of 10,000 features, with Zipf-like frequencies; real-valued utilities.
-  *gather* collects scores in the client, *bins* collects histograms. With one worker both are counted on the worker.
+  *gather* collects scores in the client, *bins* collects histograms. With one worker both are the same: pairs are
+  counted on the worker.
 - *queries*: 46 dense features, queries of 10 rows, five levels. Rows are moved by up to 30 places, so that queries are
   divided between chunks.
 - *s/iteration*: seconds of the solver, divided by the iterations.
@@ -142,37 +153,37 @@ def on_cluster(client: Any, data: str, m: int) -> dict[str, Any]:
     return kept
 
 
-def best_fit(model: Any, rows: dict[str, Any], turns: int) -> tuple[float, Any]:
-    """Return the least seconds of a fit, and the model of that one."""
-    found: list[Any] = []
-
-    def fit() -> None:
-        with limited(LIMIT):
-            found.append(type(model)(**model.get_params()).fit(**rows))
-
-    seconds = [best_times({"fit": fit}, 1, 1)["fit"] for _ in range(turns)]
-    best = int(np.argmin(seconds))
-    return seconds[best], found[best]
-
-
-def measure_local(work: Work, m: int, turns: int) -> Point:
-    show_progress(f"{work.data}, {m:,} rows in memory")
-    return as_point(work, m, 0, *best_fit(RankSVM(work.alpha, n_jobs=1), in_memory(work.data, m), turns))
+def best_fits(tasks: dict[int, tuple[Any, dict[str, Any]]], turns: int) -> dict[int, tuple[float, Any]]:
+    """Return the least seconds of each fit, which take turns, and the model of that one."""
+    found: dict[int, tuple[float, Any]] = {}
+    for _ in range(turns):
+        for name, (model, rows) in tasks.items():
+            fresh = type(model)(**model.get_params())
+            start = perf_counter()
+            with limited(LIMIT):
+                fresh.fit(**rows)
+            seconds = perf_counter() - start
+            if name not in found or seconds < found[name][0]:
+                found[name] = seconds, fresh
+    return found
 
 
 def measure_cluster(client: Any, works: list[tuple[Work, int]], workers: int, turns: int) -> Iterator[Point]:
-    """Yield the fits of works of these sizes; data that follow each other are generated once."""
+    """Yield the fits of works of these sizes; with one worker also those in memory, in turns."""
     from kernelrank.dask import RankSVM as OnDask
 
-    last: tuple[Any, Any] = (None, None)
+    last: tuple[Any, Any, Any] = (None, None, None)
     for work, m in works:
         show_progress(f"{work.data}, {work.counting}, {m:,} rows, {workers} workers")
         if last[0] != (work.data, m):
-            last = (None, None)  # releases the chunks
-            last = (work.data, m), on_cluster(client, work.data, m)
+            last = (None, None, None)  # releases the chunks
+            last = (work.data, m), on_cluster(client, work.data, m), in_memory(work.data, m) if workers == 1 else None
         counting = "auto" if work is QUERIES else work.counting
-        model = OnDask(work.alpha, counting=counting, client=client, n_jobs=1)
-        yield as_point(work, m, workers, *best_fit(model, last[1], turns))
+        tasks = {workers: (OnDask(work.alpha, counting=counting, client=client, n_jobs=1), last[1])}
+        if workers == 1:
+            tasks[0] = RankSVM(work.alpha, n_jobs=1), last[2]
+        for place, best in sorted(best_fits(tasks, turns).items()):
+            yield as_point(work, m, place, *best)
 
 
 def as_point(work: Work, m: int, workers: int, seconds: float, model: Any) -> Point:
@@ -212,17 +223,18 @@ def measure(run: Run) -> Found:
     sizes = [320, 640, 1_280] if run.quick else [16_000, 100_000, 1_000_000]
     turns = 1 if run.quick else 3
     numbers = [1, 2] if run.quick else [1, 2, 4] + ([8, 16] if (os.cpu_count() or 1) >= 16 else [])
-    local = [measure_local(work, sizes[-1], turns) for work in (GATHER, QUERIES)]
-    main_points, smaller = [], []
+    main_points, smaller = list[Point](), list[Point]()
     for workers in numbers:
         with cluster_of(workers) as client:
-            main_points += measure_cluster(client, [(work, sizes[-1]) for work in MAIN], workers, turns)
+            works = [work for work in MAIN if workers > 1 or work is not GATHER]
+            main_points += measure_cluster(client, [(work, sizes[-1]) for work in works], workers, turns)
             few = [(QUERIES, sizes[0])]  # little else than rounds and messages
             if workers == 2:
                 few = [(work, m) for m in sizes[:-1] for work in MAIN]
                 few += [(LEVELS, m) for m in sizes]
             smaller += measure_cluster(client, few, workers, turns)
-    return Found(local, main_points, smaller)
+    local = [each for each in main_points if each.workers == 0]
+    return Found(local, [each for each in main_points if each.workers], [each for each in smaller if each.workers])
 
 
 def main_table(found: Found) -> str:
@@ -271,7 +283,7 @@ def bars(found: Found) -> list[Bar]:
         Bar(f"{local.data}: one worker on Dask, times the local fit", point.seconds / local.seconds, 1.5)
         for local in found.local
         for point in found.main
-        if point.workers == 1 and point.data == local.data and point.counting != "gather"
+        if point.workers == 1 and point.data == local.data
     ]
 
 
@@ -284,7 +296,8 @@ def report(found: Found, run: Run) -> list[str]:
         *(TITLE, ABOUT, main_table(found), READING, BYTES, ABOUT_BYTES, bytes_table(found), READING),
         *(BARS, bar_table(bars(found))),
         *(MODEL.strip(), cost_table(costs), "## Model: measured and predicted", check_table(costs, fitted, held_out)),
-        *(READING, PREDICTIONS.strip(), prediction_table(costs, points)),
+        *(READING, SWITCH.strip(), switch_table(costs, points)),
+        *(PREDICTIONS.strip(), prediction_table(costs, points)),
     ]
 
 
@@ -324,9 +337,9 @@ def of_sizes(lines: Table) -> str:
 
 
 def of_model(lines: Table) -> str:
-    held_out = lines.select(fitted="no").column("predicted / measured")
+    fitted, held_out = (lines.select(fitted=each).column("predicted / measured") for each in ("yes", "no"))
     return (
-        f"At the points that were fitted, predicted is {span(lines.select(fitted='yes').column('predicted / measured'))}"
+        f"At the points that were fitted, predicted is {span(fitted)}"
         f" of measured; at the {len(held_out)} others, {span(held_out)}."
     )
 

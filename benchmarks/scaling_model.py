@@ -56,6 +56,12 @@ passes the client. Work on rows is divided by the number of workers, or of cores
 gathered are counted in the client. The costs are found by non-negative least squares of relative errors, at the points
 with one or two workers and the smallest and the largest number of rows.
 """
+SWITCH = """
+## Gathering or bins
+
+Numbers of rows above which the model finds bins faster than gathering, with the data of one ranking above, workers of
+one core each, and the link of the predictions.
+"""
 PREDICTIONS = """
 ## Predictions
 
@@ -141,13 +147,36 @@ def like(case: Case, points: Sequence[Point]) -> Point:
     return known._replace(rows=case.rows, workers=case.workers, messages=messages, sent=traffic, received=0)
 
 
+def seconds_of(point: Point, costs: np.ndarray) -> np.ndarray:
+    """Return the seconds per iteration due to each of `COSTS`, on workers of one core each."""
+    slower = np.append(costs[:-1], max(costs[-1], 1 / LINK))
+    return work_of(point, point.workers) * slower / point.iterations
+
+
+def equal_rows(costs: np.ndarray, points: Sequence[Point], workers: int) -> float | None:
+    """Return the least number of rows with which bins are faster than gathering."""
+    for rows in np.logspace(4, 10, 601):
+        gather, bins = (
+            seconds_of(like(Case("one ranking", counting, rows, workers), points), costs).sum()
+            for counting in ("gather", "bins")
+        )
+        if bins < gather:
+            return float(rows)
+    return None
+
+
+def switch_table(costs: np.ndarray, points: Sequence[Point]) -> str:
+    found = {workers: equal_rows(costs, points, workers) for workers in (2, 4, 16, 100)}
+    lines = [(f"{workers}", "none" if rows is None else f"{rows / 1e6:.1f}") for workers, rows in found.items()]
+    return table(("workers", "million rows"), lines)
+
+
 def predictions(costs: np.ndarray, points: Sequence[Point]) -> Iterator[list[str]]:
     """Yield the lines of the table of predictions."""
     for case in CASES:
         point = like(case, points)
         n = point.iterations
-        slower = np.append(costs[:-1], max(costs[-1], 1 / LINK))
-        count, bins, sparse, dense, rounds, messages, link = work_of(point, case.workers) * slower / n
+        count, bins, sparse, dense, rounds, messages, link = seconds_of(point, costs)
         on_client = 16 * case.rows / QUERY if case.counting == "queries" else 24 * case.rows
         row = point.stored * (8 if case.data == "queries" else 12)
         seconds = count + bins + sparse + dense + rounds + messages + link

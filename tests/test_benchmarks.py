@@ -1,13 +1,15 @@
 """The benchmarks run, at sizes that say nothing about speed; their committed reports have one shape."""
 
 import re
+import time
 
 import numpy as np
 import pytest
 
 MODULES = {
-    **{name: f"benchmarks.{name}" for name in ("counting", "training", "path", "metrics", "reading", "out_of_core")},
-    **{name: f"benchmarks.peers.{name}" for name in ("concordance", "ndcg", "least_squares")},
+    **{name: f"benchmarks.{name}" for name in ("counting", "training", "path", "scaling", "metrics", "reading")},
+    "out_of_core": "benchmarks.out_of_core",
+    **{name: f"benchmarks.peers.{name}" for name in ("concordance", "ndcg", "least_squares", "dask_rankers")},
     "peers": "benchmarks.peers.run",
 }
 OPTIONAL = {"rlscore": "benchmarks.peers.rlscore"}  # it needs an old version of Python
@@ -174,3 +176,43 @@ def test_metrics(quick):
     assert {"ndcg", "err", "auc_interval", "kendall_tau"} <= {row["metric"] for row in rows}
     assert all(float(row["one query"]) > 0 and float(row["queries"]) > 0 for row in rows)
     assert len(found["Bars"]) == len(heading) - 1
+
+
+def test_scaling(quick):
+    pytest.importorskip("distributed")
+    _, found = quick("scaling")
+    fits, sizes = found["Scaling"], found["Bytes per iteration"]
+    assert [(row["counting"], row["workers"]) for row in fits] == [
+        *(("", "local"), ("bins", "1"), ("gather", "2"), ("bins", "2")),
+        *(("", "local"), ("queries", "1"), ("queries", "2")),
+    ]
+    for row in fits:
+        assert -1e-12 <= float(row["gap"]) <= 1e-3
+        assert row["workers"] == "local" or abs(float(row["difference"])) <= 1e-3
+    assert {"one ranking", "one ranking, 5 levels", "queries"} == {row["data"] for row in sizes}
+    gathered = sizes.select(data="one ranking", counting="gather").column("kB/iteration")
+    assert gathered[-1] > gathered[0]
+    assert {row["cost"] for row in found["Model"]} >= {"count", "bins", "round", "message", "byte"}
+    assert min(found["Model: measured and predicted"].column("predicted s")) > 0
+    assert [row["rows"] for row in found["Predictions"]] == 3 * ["1e09", "1e10"]
+
+
+def test_costs_of_the_model_are_found(load):
+    model = load("benchmarks.scaling_model")
+    costs = np.array([6e-8, 3e-7, 1e-9, 2e-9, 1e-3, 5e-4, 3e-9])
+    rng = np.random.default_rng(0)
+    points = []
+    for data, counting in (("one ranking", "gather"), ("one ranking", "bins"), ("queries", "queries")):
+        for workers in (1, 2):
+            for rows in (10_000, 1_000_000):
+                counts = rng.integers(5, 40, 2).tolist() + rng.integers(10, 90, 2).tolist()
+                traffic = rng.integers(1_000, 10**8, 2).tolist()
+                point = model.Point(data, counting, rows, workers, 1.0, 1.0, 5, *counts, *traffic, 0.5, 1e-3, 30, 100)
+                points.append(point._replace(solver=float(model.work_of(point) @ costs)))
+    np.testing.assert_allclose(model.fit_costs(points), costs, rtol=1e-6)
+
+
+def test_a_fit_on_a_cluster_has_a_limit(load):
+    scaling = load("benchmarks.scaling")
+    with pytest.raises(scaling.TimeIsUpError, match="more than 1 seconds"), scaling.limited(1):
+        time.sleep(5)

@@ -62,6 +62,37 @@ def test_ndcg_of_others(run, tables):
     assert ours["scikit-learn ndcg_score", "page"] == ours["trec_eval, by ir-measures", "page"] == "0.416945"
 
 
+def test_rankers_on_dask(run, load):
+    pytest.importorskip("distributed")
+    output = run("benchmarks.peers.dask_rankers", "--quick")
+    found = load("benchmarks.harness").read_tables(output)
+    [outcomes] = found["Rankers on Dask"]
+    assert [(row["probe"], row["kernelrank"]) for row in outcomes] == [
+        ("NaN in X", "clear error"),
+        ("no comparable pair", "clear error"),
+    ]
+    [messages] = found["Messages"]
+    assert "NaN" in messages.row("NaN in X")["found"]
+
+
+def test_rankers_that_hang_or_die_are_reported(load, monkeypatch):
+    part = load("benchmarks.peers.dask_rankers")
+    monkeypatch.setattr(part, "DEADLINE", 0.2)
+    assert part.probe_apart("NaN in X", "kernelrank").outcome == "hang"
+    monkeypatch.setattr(part, "DEADLINE", 60)
+    line = part.probe_apart("no such probe", "kernelrank")
+    assert (line.outcome, line.detail) == (
+        "obscure error",
+        "the process of the user ended with 1: KeyError: 'no such probe'",
+    )
+    lines = [("a", "X", "hang", "", 1.0), ("a", "Y", "right model", "", 1.0), ("b", "X", "hang", "", 1.0)]
+    lines = [part.Line(*each) for each in [*lines, ("b", "Y", "clear error", "", 1.0)]]
+    text = "\n\n".join(part.report((lines, []), None))
+    assert part.readings(load("benchmarks.harness").read_tables(text)) == [
+        "Of 2 probes, X: 2 hang; Y: 1 right model, 1 clear error."
+    ]
+
+
 def test_least_squares(run, tables):
     output = run("benchmarks.peers.least_squares", "--quick")
     lines = tables(output)["Least squares"]

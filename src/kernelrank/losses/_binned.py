@@ -104,10 +104,11 @@ class BinnedHinge:
 
     def __call__(self, scores: Vector, outside: Outside) -> Risk:
         """Evaluate the share of these rows; the shares of all parts add up to the value and to a plane below it."""
-        last, K = outside.above.shape[1] - 1, outside.resolution
-        bins = _bins(scores, K) - outside.low
-        c = outside.above[self._groups, np.clip(bins + K, 0, last)]
-        d = outside.below[self._groups, last] - outside.below[self._groups, np.clip(bins - K + 1, 0, last)]
+        above, below = _opposite(outside)
+        places = _bins(scores, outside.resolution) - outside.low
+        if self._n_groups > 1:
+            places += self._groups * above.shape[1]
+        c, d = above.ravel().take(places, mode="clip"), below.ravel().take(places, mode="clip")
         if self._weights is not None:
             c *= self._weights
             d *= self._weights
@@ -120,6 +121,15 @@ class BinnedHinge:
             value, offset = value + inside.value, offset + inside.offset
             g += inside.g
         return Risk(value, offset, g)
+
+
+def _opposite(outside: Outside) -> tuple[Matrix, Matrix]:
+    """Return how many rows, or their weights, a row of each group and bin forms violated pairs with."""
+    n_bins, K = outside.above.shape[1] - 1, outside.resolution
+    bins = np.arange(n_bins)
+    above = outside.above[:, np.minimum(bins + K, n_bins)]
+    below = outside.below[:, n_bins:] - outside.below[:, np.maximum(bins - K + 1, 0)]
+    return above, below
 
 
 class Pooled:
