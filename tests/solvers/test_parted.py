@@ -11,9 +11,15 @@ from kernelrank.losses import BinnedHinge, PairwiseHinge, PairwiseSquaredHinge, 
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, Newton, SmoothLinearOracle, largest_alpha, make_products
 from kernelrank.solvers._part import Part
-from kernelrank.solvers._parted import BinnedOracle, PartedOracle, PartsLost, SmoothPartedOracle
+from kernelrank.solvers._parted import BinnedOracle, PartedOracle, PartsLost, SmoothPartedOracle, ask_again
 
 LOSSES = {"hinge": PairwiseHinge, "squared": PairwiseSquaredHinge}
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Accept more losses in a row than workers have: here, they come at random with each request."""
+    monkeypatch.setattr("kernelrank.solvers._parted._MOST_LOSSES", 50)
 
 
 class Parts:
@@ -108,6 +114,19 @@ def test_workers_that_keep_dying_are_an_error(rng):
     parted, _ = in_queries(X, y, qid, None, "hinge", "query", [200], rng=rng, share_lost=1.0)
     with pytest.raises(RuntimeError, match="keep dying"):
         solve(parted)
+
+
+def test_a_request_that_is_always_lost_is_an_error(monkeypatch):
+    monkeypatch.setattr("kernelrank.solvers._parted._MOST_LOSSES", 3)
+    asked = []
+
+    def ask():
+        asked.append(None)
+        raise PartsLost("tcp://there")
+
+    with pytest.raises(RuntimeError, match="lost 3 times in a row, last on tcp://there: workers keep dying"):
+        ask_again(ask)
+    assert len(asked) == 3
 
 
 @pytest.mark.parametrize("loss", LOSSES)
