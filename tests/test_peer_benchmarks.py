@@ -78,7 +78,7 @@ def test_rankers_on_dask(run, load):
 def test_rankers_that_hang_or_die_are_reported(load, monkeypatch):
     part = load("benchmarks.peers.dask_rankers")
     monkeypatch.setattr(part, "DEADLINE", 0.2)
-    assert part.probe_apart("NaN in X", "kernelrank").outcome == "hang"
+    assert part.probe_apart("NaN in X", "kernelrank").outcome in ("hang", "not finished")
     monkeypatch.setattr(part, "DEADLINE", 60)
     line = part.probe_apart("no such probe", "kernelrank")
     assert (line.outcome, line.detail) == (

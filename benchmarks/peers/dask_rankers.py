@@ -12,11 +12,14 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
+
+import psutil
 
 from benchmarks.harness import show_progress, table, versions
 from benchmarks.peers.dask_probes import CLEAR, HANG, KILL_AFTER, OBSCURE, PROBES, RIGHT, SETTLED, TOLERANCE, WRONG
@@ -25,6 +28,7 @@ from experiments.study import READING, Run, Tables, as_list
 
 ROOT = Path(__file__).parents[2]
 DEADLINE = 60
+NOT_MEASURED, UNFINISHED = "not measured", "not finished"
 TITLE = "# Rankers on Dask"
 ABOUT = f"""
 `kernelrank.dask.RankSVM`, XGBoost's `DaskXGBRanker` and LightGBM's `DaskLGBMRanker`, each in a new process with a new
@@ -35,10 +39,12 @@ speed or the quality of models: the first is linear, the others are trees.
   whole queries. For three fits: the scores are the same to the last bit.
 - *{WRONG}*: it is larger, and there was no error; or there is a model where nothing can be learnt.
 - *{CLEAR}*: the message names the cause. *{OBSCURE}*: it does not. The messages are below.
-- *{HANG}*: neither a model nor an error after {DEADLINE} seconds.
+- *{HANG}*: neither a model nor an error after {DEADLINE} seconds, and no process works. *{UNFINISHED}*: some process
+  works.
 - Ctrl-C comes {KILL_AFTER:.0f} seconds after the fit begins; *{CLEAR}* is a KeyboardInterrupt and workers that are free
-  within {SETTLED:.0f} seconds. SIGKILL comes after as many seconds, and the cluster starts another worker. Fits are
-  made long enough: 3,000 trees on 160,000 rows, and a tolerance of 1e-12 on 800,000 rows.
+  within {SETTLED:.0f} seconds, *{OBSCURE}* one and workers that are not.
+- SIGKILL comes after as many seconds, and the cluster starts another worker. Fits are made long enough: 1,000 trees on
+  160,000 rows, and a tolerance of 1e-12 on 800,000 rows.
 - *queries split between partitions*: each query has two rows, one in each of two partitions. LightGBM takes sizes of
   queries for each partition, and no ids; it is given those of the partitions.
 - XGBoost brings queries together only for data frames; it is given data frames, but arrays where chunks are sparse.
@@ -46,7 +52,7 @@ speed or the quality of models: the first is linear, the others are trees.
 MODULES = {"kernelrank": "kernelrank", "XGBoost": "xgboost", "LightGBM": "lightgbm"}
 PACKAGES = ("dask", "distributed", "xgboost", "lightgbm")
 QUICK = ("NaN in X", "no comparable pair")
-NOT_MEASURED = "not measured"
+OBSERVED, BUSY = 2.0, 0.3  # seconds, processors
 LENGTH = 220  # of a message
 
 
@@ -73,7 +79,7 @@ def probe_apart(probe: str, who: str) -> Line:
         output, errors = process.communicate(timeout=DEADLINE)
         found = finding_in(output)
     except subprocess.TimeoutExpired as late:
-        found = finding_in((late.stdout or b"").decode()) or {"outcome": HANG, "detail": f"after {DEADLINE} s"}
+        found = finding_in((late.stdout or b"").decode()) or state_of(process.pid)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -84,6 +90,21 @@ def probe_apart(probe: str, who: str) -> Line:
     if found is None:
         found = {"outcome": OBSCURE, "detail": f"the process of the user ended with {process.returncode}: {last}"}
     return Line(probe, who, found["outcome"], found["detail"], perf_counter() - start)
+
+
+def state_of(pid: int) -> dict[str, str]:
+    """Return whether a process that is late works, or one that it started."""
+    used = []
+    for _ in range(2):
+        seconds = 0.0
+        for each in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
+            with suppress(psutil.Error):  # it has ended
+                seconds += sum(each.cpu_times()[:2])
+        used.append(seconds)
+        time.sleep(OBSERVED)
+    share = (used[1] - used[0]) / OBSERVED
+    detail = f"after {DEADLINE} s, using {share:.1f} processors"
+    return {"outcome": UNFINISHED if share > BUSY else HANG, "detail": detail}
 
 
 def finding_in(output: str) -> dict[str, str] | None:
@@ -130,7 +151,7 @@ def readings(tables: Tables) -> list[str]:
     pieces = []
     for who in list(outcomes[0])[1:]:
         counts = Counter(row[who] for row in outcomes)
-        names = (RIGHT, CLEAR, WRONG, OBSCURE, HANG, NOT_MEASURED)
+        names = (RIGHT, CLEAR, WRONG, OBSCURE, HANG, UNFINISHED, NOT_MEASURED)
         pieces.append(f"{who}: " + ", ".join(f"{counts[name]} {name}" for name in names if counts[name]))
     return [f"Of {len(outcomes)} probes, {'; '.join(pieces)}."]
 
