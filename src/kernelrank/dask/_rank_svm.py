@@ -69,7 +69,9 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
     worker has one part, made of consecutive chunks. The result is the same to the last bit for the same chunks and the
     same number of workers, and the same up to rounding for others.
 
-    If a worker is lost, Dask computes its rows again on another one, and the fit goes on.
+    If a worker is lost, Dask computes its rows again on another one, and the fit goes on. A worker that does not answer
+    is given up after Dask's ``distributed.scheduler.worker-ttl``. The fit ends with an error if there is no worker for
+    a minute, if the same step loses workers five times in a row, or if the connection to the scheduler is lost.
 
     Examples
     --------
