@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import kernelrank
 from kernelrank.dask import RankSVM
+from kernelrank.dask._rows import _ranked
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 
 
@@ -315,3 +316,22 @@ def test_ranges_of_a_value_that_most_rows_have(rng, client):
     y = np.where(rng.random(len(y)) < 0.7, -10.0, y + rng.normal(size=len(y)))
     model = RankSVM(1e-2, counting="bins", client=client).fit(da.from_array(X, chunks=(200, -1)), y)
     assert_same(model, kernelrank.RankSVM(1e-2).fit(X, y))
+
+
+@pytest.mark.parametrize("counting", ["gather", "bins"])
+def test_pairs_of_a_single_part_are_counted_where_it_is(rng, counting):
+    X, y, _ = data(rng, m=4000)
+    model = RankSVM(1e-3, counting=counting).fit(da.from_array(X, chunks=(1000, -1)), y)
+    local = kernelrank.RankSVM(1e-3).fit(X, y)
+    assert_same(model, local)
+    assert model.communication_.bytes_sent + model.communication_.bytes_received < 8 * len(y)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_query_numbers_are_ranked(rng, wide):
+    codes = rng.integers(10**12, 10**12 + (10**15 if wide else 300), 500)
+    numbers, places = _ranked(codes)
+    expected = np.unique(codes, return_inverse=True)
+    np.testing.assert_array_equal(numbers, expected[0])
+    np.testing.assert_array_equal(places, expected[1])
+    assert places.dtype == np.int32
