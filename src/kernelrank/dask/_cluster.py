@@ -38,7 +38,7 @@ class Cluster:
                 self._require_workers()
             return running.result()
         except Exception as error:
-            explained = _explain(error)
+            explained = _explain(error, self._address)
             if explained is not None:
                 raise explained from error
             raise
@@ -144,7 +144,7 @@ async def answers_within(awaitables: Sequence[Any], seconds: float) -> list[Any]
             task.cancel()
 
 
-def _explain(error: Exception) -> Exception | None:
+def _explain(error: Exception, scheduler: str) -> Exception | None:
     """Return the error to raise in place of one of Dask itself."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
@@ -156,6 +156,6 @@ def _explain(error: Exception) -> Exception | None:
         )
     if isinstance(error, FutureCancelledError):
         if error.reason == "scheduler-connection-lost":
-            return RuntimeError("The connection to the scheduler is lost.")
+            return RuntimeError(f"The connection to the scheduler at {scheduler} is lost.")
         return RuntimeError(f"What a fit needs was cancelled: {error}")
     return None
