@@ -58,7 +58,7 @@ utilities are rounded to five values, so that rows stay where they are; otherwis
 utilities.
 """
 BARS = "## Bars"
-CHUNKS = 16
+CHUNKS, LEAST = 16, 160  # chunks, and the least number of rows of one
 LIMIT = 300  # seconds for one fit on the cluster
 FEATURES, STORED, DENSE, QUERY = 10_000, 32, 46, 10
 MEAN_STORED = 28  # of those drawn, some are the same
@@ -126,7 +126,8 @@ def make_qid(data: str, m: int) -> np.ndarray | None:
 
 def in_memory(data: str, m: int) -> dict[str, Any]:
     """Return the arguments of `fit`, in this process."""
-    parts = [make_rows(data, k, m // CHUNKS) for k in range(CHUNKS)]
+    n = min(CHUNKS, m // LEAST)
+    parts = [make_rows(data, k, m // n) for k in range(n)]
     X = [X for X, _ in parts]
     whole = np.concatenate(X) if data == "queries" else sp.vstack(X, format="csr")
     return {"X": whole, "y": np.concatenate([y for _, y in parts]), "qid": make_qid(data, m)}
@@ -138,8 +139,9 @@ def on_cluster(client: Any, data: str, m: int) -> dict[str, Any]:
     from dask.delayed import delayed
     from distributed import wait
 
-    size, width = m // CHUNKS, DENSE if data == "queries" else FEATURES
-    parts = [delayed(make_rows, pure=False, nout=2)(data, k, size) for k in range(CHUNKS)]
+    n = min(CHUNKS, m // LEAST)
+    size, width = m // n, DENSE if data == "queries" else FEATURES
+    parts = [delayed(make_rows, pure=False, nout=2)(data, k, size) for k in range(n)]
     empty = np.empty((0, 0)) if data == "queries" else sp.csr_matrix((0, 0))
     found = {
         "X": da.concatenate([da.from_delayed(X, (size, width), meta=empty) for X, _ in parts]),
@@ -199,10 +201,11 @@ def as_point(work: Work, m: int, workers: int, seconds: float, model: Any) -> Po
 
 
 @contextmanager
-def cluster_of(workers: int) -> Iterator[Any]:
+def cluster_of(workers: int, processes: bool = True) -> Iterator[Any]:
+    """Yield a client of workers that are processes, or threads, which start sooner."""
     from distributed import Client, LocalCluster
 
-    options = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    options = {"processes": processes, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
     with (
         LocalCluster(n_workers=workers, silence_logs=logging.CRITICAL, **options) as cluster,
         Client(cluster) as client,
@@ -225,13 +228,13 @@ def measure(run: Run) -> Found:
     numbers = [1, 2] if run.quick else [1, 2, 4] + ([8, 16] if (os.cpu_count() or 1) >= 16 else [])
     main_points, smaller = list[Point](), list[Point]()
     for workers in numbers:
-        with cluster_of(workers) as client:
+        with cluster_of(workers, processes=not run.quick) as client:
             works = [work for work in MAIN if workers > 1 or work is not GATHER]
             main_points += measure_cluster(client, [(work, sizes[-1]) for work in works], workers, turns)
             few = [(QUERIES, sizes[0])]  # little else than rounds and messages
             if workers == 2:
                 few = [(work, m) for m in sizes[:-1] for work in MAIN]
-                few += [(LEVELS, m) for m in sizes]
+                few += [(LEVELS, m) for m in (sizes[:1] if run.quick else sizes)]
             smaller += measure_cluster(client, few, workers, turns)
     local = [each for each in main_points if each.workers == 0]
     return Found(local, [each for each in main_points if each.workers], [each for each in smaller if each.workers])
