@@ -205,7 +205,7 @@ def cluster_of(workers: int, processes: bool = True) -> Iterator[Any]:
     """Yield a client of workers that are processes, or threads, which start sooner."""
     from distributed import Client, LocalCluster
 
-    options = {"processes": processes, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    options = {"processes": processes, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
     with (
         LocalCluster(n_workers=workers, silence_logs=logging.CRITICAL, **options) as cluster,
         Client(cluster) as client,

@@ -26,14 +26,14 @@ CORE = "tests/pairs tests/losses"
 STORES = "tests/io/test_row_store.py tests/estimators/test_stored_rows.py"
 
 PARTS = "tests/solvers/test_parted.py"
-DASK = "tests/dask/test_rank_svm.py tests/dask/test_rank_svm_cv.py tests/dask/test_rank_rls.py"
+DASK = "tests/dask/test_dask_rank_svm.py tests/dask/test_dask_rank_svm_cv.py tests/dask/test_dask_rank_rls.py"
 
 MUTANTS = {
     # Rows in parts, and Dask
     "src/kernelrank/losses/_binned.py": (
         PARTS,
         [
-            ("np.clip(bins - K + 1, 0, last)", "np.clip(bins - K, 0, last)"),
+            ("np.maximum(bins - K + 1, 0)", "np.maximum(bins - K, 0)"),
             ("through - up, through[-1] - through", "through, through[-1] - through"),
             ("g += inside.g", "pass"),
             ("above[:, K:]", "above[:, : n_bins - K]"),
@@ -64,7 +64,7 @@ MUTANTS = {
         ],
     ),
     "src/kernelrank/dask/_squares.py": (
-        "tests/dask/test_rank_rls.py",
+        "tests/dask/test_dask_rank_rls.py",
         [("cuts = np.unique(ends[np.searchsorted(ends, cuts)])", "pass"), ("/ unit,", ",")],
     ),
     # Row stores

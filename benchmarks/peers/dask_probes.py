@@ -358,7 +358,7 @@ def main() -> None:
 
     warnings.simplefilter("ignore")
     probe, ranker = PROBES[sys.argv[1]], RANKERS[sys.argv[2]]
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with LocalCluster(n_workers=2, **options) as cluster, Client(cluster) as client:
         found = find(probe, ranker, client)
         print("\n" + json.dumps(found._asdict()), flush=True)

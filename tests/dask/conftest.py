@@ -12,7 +12,7 @@ def cluster():
     """Return a client of two workers in processes of their own."""
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GiB") as made,
-        Client(made) as client,
+        Client(made, set_as_default=False) as client,
     ):
         yield client
 

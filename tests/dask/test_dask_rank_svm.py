@@ -154,7 +154,8 @@ def test_what_travels_does_not_grow_with_the_rows(rng, client):
             bytes_per_round[name, m] = (found.bytes_sent + found.bytes_received) / found.rounds
     assert bytes_per_round["queries", 20_000] < 1.2 * bytes_per_round["queries", 5000]
     assert bytes_per_round["bins", 20_000] < 2 * bytes_per_round["bins", 5000]
-    assert bytes_per_round["gather", 20_000] > 3 * bytes_per_round["gather", 5000]
+    if client is not None:  # without a cluster there is one part, which has all pairs
+        assert bytes_per_round["gather", 20_000] > 3 * bytes_per_round["gather", 5000]
 
 
 def test_columns_that_are_constant_or_far_from_zero(rng, client):
@@ -321,7 +322,7 @@ def test_ranges_of_a_value_that_most_rows_have(rng, client):
 @pytest.mark.parametrize("counting", ["gather", "bins"])
 def test_pairs_of_a_single_part_are_counted_where_it_is(rng, counting):
     X, y, _ = data(rng, m=4000)
-    model = RankSVM(1e-3, counting=counting).fit(da.from_array(X, chunks=(1000, -1)), y)
+    model = RankSVM(1e-3, counting=counting).fit(da.from_array(X, chunks=(4000, -1)), y)
     local = kernelrank.RankSVM(1e-3).fit(X, y)
     assert_same(model, local)
     assert model.communication_.bytes_sent + model.communication_.bytes_received < 8 * len(y)
