@@ -298,7 +298,7 @@ def test_a_closed_client_is_an_error():
 @pytest.mark.parametrize("counting", ["gather", "bins"])
 def test_pairs_of_a_single_part_are_counted_where_it_is(rng, counting):
     X, y, _ = data(rng, m=4000)
-    model = RankSVM(1e-3, counting=counting).fit(da.from_array(X, chunks=(1000, -1)), y)
+    model = RankSVM(1e-3, counting=counting).fit(da.from_array(X, chunks=(4000, -1)), y)
     local = kernelrank.RankSVM(1e-3).fit(X, y)
     assert_same(model, local)
     assert model.communication_.bytes_sent + model.communication_.bytes_received < 8 * len(y)
