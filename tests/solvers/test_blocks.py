@@ -13,7 +13,8 @@ from kernelrank.solvers._blocks import Block, make_block_products
 class Cut:
     """Blocks of a matrix in memory; counts its passes."""
 
-    def __init__(self, X, stops, queries=None):
+    def __init__(self, X, stops, queries=None, stay=False):
+        self.stay = stay
         self.n_rows, self.n_columns = X.shape
         self._X, self._bounds, self._queries = X, [0, *stops, self.n_rows], queries
         self.n_passes = 0
@@ -29,7 +30,8 @@ class Cut:
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("of_queries", [False, True])
-def test_blocks_multiply_as_the_whole_matrix(rng, form, of_queries):
+@pytest.mark.parametrize("stay", [False, True])
+def test_blocks_multiply_as_the_whole_matrix(rng, form, of_queries, stay):
     queries = np.repeat(np.arange(30, dtype=np.int32), 20)
     X = rng.normal(size=(600, 6)) * (rng.random((600, 6)) < 0.6)
     X[:, 1] = 3e8 + rng.normal(size=600)
@@ -39,7 +41,7 @@ def test_blocks_multiply_as_the_whole_matrix(rng, form, of_queries):
     w, g = rng.normal(size=6), rng.normal(size=600)
     g -= (np.bincount(queries, g) / 20)[queries]
     given = queries if of_queries else None
-    whole, blocks = make_products(form(X), queries=given), Cut(form(X), [200, 260], given)
+    whole, blocks = make_products(form(X), queries=given), Cut(form(X), [200, 260], given, stay)
     products = make_block_products(blocks)
     differences = np.diff((products.forward(w) - whole.forward(w)).reshape(30, 20), axis=1)
     np.testing.assert_allclose(differences, 0.0, atol=1e-6 if not of_queries else 1e-9)

@@ -222,6 +222,8 @@ class PartRows:
         Numbers of the rows among those of all parts.
     """
 
+    stay = True  # blocks are in memory
+
     def __init__(self, chunks: Sequence[Chunk | None]) -> None:
         whole = _whole_queries([chunk for chunk in chunks if chunk is not None])
         self._blocks = [chunk.X for chunk in whole]

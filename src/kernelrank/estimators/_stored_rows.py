@@ -20,6 +20,8 @@ from kernelrank.solvers._blocks import Block, make_block_products
 class _StoredBlocks:
     """Blocks of a store, as the solvers take them."""
 
+    stay = False  # their memory is used again
+
     def __init__(self, store: RowStore) -> None:
         self._store, (self.n_rows, self.n_columns) = store, store.shape
 

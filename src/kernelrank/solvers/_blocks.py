@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,6 +37,7 @@ class Blocks(Protocol):
 
     n_rows: int
     n_columns: int
+    stay: bool  # whether blocks stay valid, so that their products need to be prepared only once
 
     def __iter__(self) -> Iterator[Block]:
         """Yield the blocks in the order of their rows; a block need not stay valid when the next one is taken."""
@@ -84,6 +85,7 @@ class _BlockProducts:
     def __init__(self, blocks: Blocks, n_threads: int, columns: Columns | None) -> None:
         self._blocks, self._n_threads, self._common = blocks, n_threads, columns
         self.columns: list[Columns] = []  # of each block, found in the first pass
+        self._prepared: list[tuple[Block, Products]] = []  # if blocks stay
 
     def forward(self, w: Vector) -> Vector:
         out = np.empty(self._blocks.n_rows)
@@ -105,7 +107,13 @@ class _BlockProducts:
         assert total is not None
         return total
 
-    def _products(self) -> Iterator[tuple[Block, Products]]:
+    def _products(self) -> Iterable[tuple[Block, Products]]:
+        if not self._blocks.stay:
+            return self._prepare()
+        self._prepared = self._prepared or list(self._prepare())
+        return self._prepared
+
+    def _prepare(self) -> Iterator[tuple[Block, Products]]:
         for number, block in enumerate(self._blocks):
             columns = self._common
             if columns is None:
