@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from kernelrank.losses import BinnedHinge, PairwiseHinge, PairwiseSquaredHinge, normaliser
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers import Bundle, LinearOracle, Newton, SmoothLinearOracle, largest_alpha, make_products
+from kernelrank.solvers._binned_oracle import BinnedOracle
 from kernelrank.solvers._part import Part
-from kernelrank.solvers._parted import BinnedOracle, PartedOracle, PartsLost, SmoothPartedOracle, ask_again
+from kernelrank.solvers._parted import PartedOracle, PartsLost, SmoothPartedOracle, ask_again
 
 LOSSES = {"hinge": PairwiseHinge, "squared": PairwiseSquaredHinge}
 

@@ -1,5 +1,6 @@
 """Solvers for risks, with a certificate; the package ``least_squares`` has closed forms."""
 
+from kernelrank.solvers._binned_oracle import BinnedOracle
 from kernelrank.solvers._blocks import Block, BlockRows, Blocks, make_block_products
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._columns import Columns, RowSource, find_common_columns
@@ -11,7 +12,6 @@ from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
 from kernelrank.solvers._part import Part, Request
 from kernelrank.solvers._parted import (
-    BinnedOracle,
     Engine,
     PartedOracle,
     PartsLost,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._dense import inner
-from kernelrank.losses import Pooled, Risk
+from kernelrank.losses import Risk
 from kernelrank.solvers._oracle import finite, rounding_of_rows
 from kernelrank.solvers._part import Request, Share
 from kernelrank.solvers._products import Products
@@ -28,9 +28,6 @@ from kernelrank.solvers._products import Products
 Vector = NDArray[np.float64]
 
 _MOST_LOSSES = 5  # of parts in a row, without a request that succeeds
-_FIRST_RESOLUTION = 256  # bins per unit
-_MOST_BINS, _MOST_COUNTS = 1 << 17, 1 << 20  # of a group, and of all groups of a part
-_SHARE_OF_TOL = 0.01  # error due to bins
 
 
 class PartsLost(Exception):
@@ -346,68 +343,6 @@ class SmoothPartedOracle(PartedOracle):
             self._dead.append(key)
 
 
-class BinnedOracle(PartedOracle):
-    """The hinge of one ranking, whose rows are in parts, from histograms of scores.
-
-    See `kernelrank.losses.BinnedHinge`.
-
-    An evaluation takes two rounds: histograms come in, then what each part has to know of the others goes out. Their
-    size depends on the range of the scores and on the accuracy, not on the number of rows.
-
-    Parameters
-    ----------
-    engine : Engine
-    groups : sequence of ndarray
-        Numbers of the groups of each part, from the lowest utilities to the highest.
-    total : float
-        Pairs, or their weight.
-    tol : float
-        Of the solver. The error that is due to bins is kept far below.
-    """
-
-    def __init__(self, engine: Engine, groups: Sequence[NDArray[np.intp]], total: float, tol: float) -> None:
-        super().__init__(engine)
-        self._groups, self._total, self._accuracy = groups, total, _SHARE_OF_TOL * tol
-        self._resolution, self._error = _FIRST_RESOLUTION, 0.0
-        self._most = min(_MOST_BINS, _MOST_COUNTS // max(len(each) for each in groups))
-
-    def _error_of_value(self) -> float:
-        return self._error
-
-    def _evaluate(self, key: int, scores: RowVector, against: Sequence[int]) -> list[Share]:
-        pooled: Pooled | None = None
-
-        def requests() -> list[Request]:
-            # Asked again after a loss: scores that are computed again may fall into other bins.
-            nonlocal pooled
-            pooled = self._pool(scores)
-            return [("count_binned", key, scores.keys, pooled.outside(k), against) for k in range(len(self._groups))]
-
-        return self._ask_each(requests)
-
-    def _pool(self, scores: RowVector) -> Pooled:
-        """Return histograms that are fine enough, or as fine as possible."""
-        while True:
-            found = self._ask("histogram", lambda: (scores.keys, self._resolution, self._most))
-            spread = finite(max(each.greatest for each in found) - min(each.least for each in found))
-            finest = _power_of_two((self._most - 2) / max(spread, 1e-300))
-            if finest < 1:
-                raise ValueError(
-                    f"The scores are {spread:.3g} apart, too far for bins of width 1. Standardise the features,"
-                    ' increase alpha, or count with counting="gather".'
-                )
-            if any(each.counts is None for each in found) or self._resolution > finest:
-                self._resolution = int(min(finest, self._resolution // 2))
-                continue
-            pooled = Pooled(found, self._groups, self._resolution)
-            self._error = pooled.ambiguous() / (self._resolution * self._total)
-            if self._error <= self._accuracy or 2 * self._resolution > finest:
-                return pooled
-            # The error falls with the square of the resolution.
-            finer = self._resolution * np.sqrt(self._error / self._accuracy)
-            self._resolution = int(min(finest, 2 * _power_of_two(finer)))
-
-
 def make_gathered_products(engine: Engine, n_rows_of_parts: Sequence[int]) -> Products:
     """Prepare products with rows in parts, whose scores are gathered in one vector: part after part."""
     cuts = np.cumsum(n_rows_of_parts)[:-1]
@@ -436,11 +371,6 @@ def ask_again(ask: Callable[[], Any]) -> Any:
             workers = str(lost)
     last = f", last on {workers}" if workers else ""
     raise RuntimeError(f"Parts of the data were lost {_MOST_LOSSES} times in a row{last}: workers keep dying.")
-
-
-def _power_of_two(x: float) -> float:
-    """Return the largest power of two that is not greater."""
-    return float(2.0 ** np.floor(np.log2(min(x, 2.0**40))))
 
 
 def _known(plane: Stored, scores: RowVector) -> float | None:
