@@ -11,7 +11,7 @@ from typing import Any
 
 _CHECK = 0.5  # seconds between looks at whether the scheduler and workers are there
 _PATIENCE = 60.0  # seconds without a worker, or without an answer of the scheduler
-_POLL, _LONGEST_POLL = 0.005, 0.05  # seconds between looks at the states of futures
+_POLL, _LONGEST_POLL = 0.002, 0.01  # seconds between looks at the states of futures
 _MOST_SHOWN = 8  # workers in an error
 
 

@@ -17,7 +17,7 @@ from kernelrank.dask._engine import PartedRows
 from kernelrank.dask._rows import (
     MOST_LEVELS,
     Facts,
-    PartRows,
+    assemble,
     check_chunk,
     facts_of,
     n_rows_of,
@@ -286,10 +286,17 @@ def _assemble(workers: Workers, checked: Sequence[Any], facts: Sequence[Facts], 
     for k, (chunk, fact) in enumerate(zip(checked, facts, strict=True)):
         if fact.n_rows == 0:
             continue
-        split = workers.submit("split", split_chunk, chunk, int(firsts[k]), plan.numbers[k], plan.parts[k], plan.cuts)
-        for part in np.unique(plan.parts[k]).tolist():
-            pieces.setdefault(part, []).append(workers.submit("pick", pick, split, part))
-    return [workers.submit("part", PartRows, pieces[part], place=part) for part in sorted(pieces)]
+        numbering, places = (int(firsts[k]), plan.numbers[k]), np.unique(plan.parts[k]).tolist()
+        if len(places) == 1:
+            pieces.setdefault(places[0], []).append((chunk, *numbering))
+            continue
+        split = workers.submit("split", split_chunk, chunk, *numbering, plan.parts[k], plan.cuts)
+        for part in places:
+            pieces.setdefault(part, []).append((workers.submit("pick", pick, split, part), *numbering))
+    return [
+        workers.submit("part", assemble, *map(list, zip(*pieces[part], strict=True)), place=part)
+        for part in sorted(pieces)
+    ]
 
 
 def _balance(sizes: Sequence[int], n_groups: int) -> list[int]:

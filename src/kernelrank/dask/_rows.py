@@ -25,6 +25,7 @@ Vector = NDArray[np.float64]
 
 MOST_LEVELS = 64  # distinct utilities that are reported one by one
 _QUANTILES = 1024  # of the utilities of a chunk, if they are more
+_IDLE = 1 / 16  # of the rows of a chunk: so few that leave stay in its matrix, which takes longer to copy than to use
 
 
 class Chunk(NamedTuple):
@@ -40,6 +41,8 @@ class Chunk(NamedTuple):
     weights : ndarray of shape (k,) or None
     rows : ndarray of shape (k,)
         Numbers of the rows among those of all chunks.
+    kept : ndarray of shape (k,) or None
+        If there are queries, X may have more rows than the chunk: these are the ones that the chunk has.
     """
 
     X: Any
@@ -47,10 +50,20 @@ class Chunk(NamedTuple):
     codes: NDArray[np.int64] | None
     weights: Vector | None
     rows: NDArray[np.int64]
+    kept: NDArray[np.intp] | None = None
 
-    def take(self, kept: Any) -> Chunk:
-        """Return some of the rows."""
-        return Chunk(*(None if part is None else part[kept] for part in self))  # type: ignore[arg-type]
+    def take(self, rows: NDArray[np.intp]) -> Chunk:
+        """Return some of the rows, in increasing order; the matrix is not copied for most of them."""
+        codes = None if self.codes is None else self.codes[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        kept = rows if self.kept is None else self.kept[rows]
+        stay = codes is not None and len(kept) >= (1 - _IDLE) * self.X.shape[0]
+        X = self.X if stay else self.X[_as_slice(kept)]
+        return Chunk(X, self.y[rows], codes, weights, self.rows[rows], kept if stay else None)
+
+    def features(self) -> Any:
+        """Return the matrix of the rows."""
+        return self.X if self.kept is None else self.X[self.kept]
 
 
 class Facts(NamedTuple):
@@ -127,7 +140,9 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool) -> Check
         ids_of_rows = as_id_array(qid)
         found, n_queries = encode_queries(ids_of_rows, m)
         codes = np.asarray(found, np.int64)
-        counts, ids = np.bincount(codes, minlength=n_queries), ids_of_rows[np.unique(codes, return_index=True)[1]]
+        first = np.empty(n_queries, np.intp)
+        first[codes[::-1]] = np.arange(m - 1, -1, -1)  # of several rows, the last one stays
+        counts, ids = np.bincount(codes, minlength=n_queries), ids_of_rows[first]
     checked = None if weights is None else check_some_weights(weights, m)
     levels = _levels(targets[:, 0], checked) if codes is None else (np.empty(0), np.empty(0), True)
     facts = Facts(
@@ -178,13 +193,14 @@ def split_chunk(
     places = np.zeros(len(chunk.y), np.intp) if chunk.codes is None else chunk.codes
     if cuts is not None:
         places = np.searchsorted(cuts, chunk.y[:, 0], side="right")
+    of_rows, chunk = parts[places], _number(chunk, first_row, numbers)
+    return {part: chunk.take(np.flatnonzero(of_rows == part)) for part in np.unique(of_rows).tolist()}
+
+
+def _number(chunk: Chunk, first_row: int, numbers: NDArray[np.int64] | None) -> Chunk:
+    """Return a chunk with the numbers that its rows and queries have among those of all chunks."""
     codes = chunk.codes if numbers is None or chunk.codes is None else numbers[chunk.codes]
-    chunk = chunk._replace(rows=chunk.rows + first_row, codes=codes)
-    of_rows = parts[places]
-    found = np.unique(of_rows).tolist()
-    return {
-        part: chunk if len(found) == 1 else chunk.take(_as_slice(np.flatnonzero(of_rows == part))) for part in found
-    }
+    return chunk._replace(rows=chunk.rows + first_row, codes=codes)
 
 
 def pick(pieces: dict[int, Chunk], part: int) -> Chunk | None:
@@ -226,26 +242,28 @@ class PartRows:
 
     def __init__(self, chunks: Sequence[Chunk | None]) -> None:
         whole = _whole_queries([chunk for chunk in chunks if chunk is not None])
-        self._blocks = [chunk.X for chunk in whole]
+        self._blocks = [(chunk.X, chunk.kept) for chunk in whole]
         self.y, codes, self.weights, self.rows = (_stack([chunk[k] for chunk in whole]) for k in range(1, 5))
-        self.n_rows, self.n_columns = len(self.y), self._blocks[0].shape[1]
+        self.n_rows, self.n_columns = len(self.y), whole[0].X.shape[1]
         self.codes: NDArray[np.int32] | None = None
         self.numbers: NDArray[np.int64] | None = None
         self._codes_of_blocks: list[NDArray[np.int32] | None] = [None] * len(whole)
         if codes is not None:
             self.numbers, self.codes = _ranked(codes)
-            cuts = np.cumsum([block.shape[0] for block in self._blocks])[:-1]
+            cuts = np.cumsum([len(chunk.y) for chunk in whole])[:-1]
             self._codes_of_blocks = [_ranked(part)[1] for part in np.split(self.codes, cuts)]
 
     def __iter__(self) -> Iterator[Block]:
         start = 0
-        for X, codes in zip(self._blocks, self._codes_of_blocks, strict=True):
-            yield Block(start, X, codes)
-            start += X.shape[0]
+        for (X, kept), codes in zip(self._blocks, self._codes_of_blocks, strict=True):
+            block = Block(start, X, codes, kept)
+            yield block
+            start = block.rows.stop
 
     def __sizeof__(self) -> int:
-        vectors = (self.y, self.codes, self.weights, self.rows, *self._codes_of_blocks)
-        return sum(map(_n_bytes, self._blocks)) + sum(int(each.nbytes) for each in vectors if each is not None)
+        matrices, kept = zip(*self._blocks, strict=True)
+        vectors = (self.y, self.codes, self.weights, self.rows, *self._codes_of_blocks, *kept)
+        return sum(map(_n_bytes, matrices)) + sum(int(each.nbytes) for each in vectors if each is not None)
 
 
 def _ranked(codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -260,6 +278,20 @@ def _ranked(codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     return np.flatnonzero(occurs) + low, (np.cumsum(occurs, dtype=np.int32) - np.int32(1))[codes - low]
 
 
+def assemble(
+    pieces: Sequence[Checked | Chunk | None],
+    first_rows: Sequence[int],
+    numbers: Sequence[NDArray[np.int64] | None],
+) -> PartRows:
+    """Put a part together: whole chunks, which get numbers as in `split_chunk`, and pieces, which have them."""
+    return PartRows(
+        [
+            _number(piece.chunk, first, of_queries) if isinstance(piece, Checked) else piece
+            for piece, first, of_queries in zip(pieces, first_rows, numbers, strict=True)
+        ]
+    )
+
+
 def n_rows_of_part(rows: PartRows) -> int:
     """Return the number of rows of a part."""
     return int(rows.n_rows)
@@ -271,7 +303,7 @@ def rows_of(rows: PartRows) -> NDArray[np.int64]:
 
 
 def _whole_queries(chunks: list[Chunk]) -> list[Chunk]:
-    """Put the rows of queries that are in several chunks together, in one more chunk; others are not copied."""
+    """Put the rows of queries that are in several chunks together, in one more chunk; most others are not copied."""
     if len(chunks) < 2 or chunks[0].codes is None:
         return chunks
     found = np.concatenate([_ranked(np.asarray(chunk.codes))[0] for chunk in chunks])
@@ -285,8 +317,9 @@ def _whole_queries(chunks: list[Chunk]) -> list[Chunk]:
         moves = np.isin(np.asarray(chunk.codes), torn)
         for rows, into in ((np.flatnonzero(~moves), rest), (np.flatnonzero(moves), moved)):
             if len(rows):
-                into.append(chunk.take(_as_slice(rows)))
-    return [*rest, Chunk(*(_stack([chunk[k] for chunk in moved]) for k in range(5)))]
+                into.append(chunk.take(rows))
+    X = _stack([chunk.features() for chunk in moved])
+    return [*rest, Chunk(X, *(_stack([chunk[k] for chunk in moved]) for k in range(1, 5)))]
 
 
 def _stack(parts: Sequence[Any]) -> Any:

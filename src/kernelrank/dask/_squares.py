@@ -57,12 +57,13 @@ class Rows(NamedTuple):
 def portions(part: PartRows, unit: float, kept: NDArray[np.bool_] | None = None) -> Iterator[Rows]:
     """Yield rows of a part, or those that are kept, a few at a time; queries stay whole."""
     most = max(1, _ELEMENTS // max(1, part.n_columns))
-    for start, X, codes in part:
-        places = np.arange(X.shape[0]) if kept is None else np.flatnonzero(kept[start : start + X.shape[0]])
+    for block in part:
+        start, codes = block.start, block.queries
+        places = np.arange(block.rows.stop - start) if kept is None else np.flatnonzero(kept[block.rows])
         if codes is not None:
             places = places[np.argsort(codes[places], kind="stable")]
         for some in _cut(places, None if codes is None else codes[places], most):
-            chosen = X[some]
+            chosen = block.X[some if block.kept is None else block.kept[some]]
             yield Rows(
                 np.asarray(chosen.toarray() if sp.issparse(chosen) else chosen, np.float64),
                 part.y[start + some],

@@ -135,9 +135,9 @@ class PairwiseHinge(_PairwiseLoss):
     1.0
     """
 
-    def __call__(self, scores: Vector) -> Risk:
-        """Evaluate the loss."""
-        g, violations, inner = self._violated.count(scores, self._scale)
+    def __call__(self, scores: Vector, out: Vector | None = None) -> Risk:
+        """Evaluate the loss; g is written to `out`, if it is given."""
+        g, violations, inner = self._violated.count(scores, self._scale, out)
         offset = dot(self._scale, violations)
         return Risk(offset + dot(self._scale, inner) + rounding_of(scores), offset, g)
 
@@ -174,9 +174,9 @@ class PairwiseSquaredHinge(_PairwiseLoss):
 
     rounding = 0.0
 
-    def __call__(self, scores: Vector) -> Risk:
-        """Evaluate the loss; `curvature` then refers to these scores."""
-        g, violations, inner = self._violated.count(scores, self._scale)
+    def __call__(self, scores: Vector, out: Vector | None = None) -> Risk:
+        """Evaluate the loss; `curvature` then refers to these scores, and g is written to `out`, if it is given."""
+        g, violations, inner = self._violated.count(scores, self._scale, out)
         quadratic = self._add_laplacian(scores, g)
         g *= 2.0
         constant = dot(self._scale, violations)

@@ -36,9 +36,13 @@ class ViolatedPairs:
     def __init__(self, core: Any, n_rows: int, n_queries: int, n_threads: int) -> None:
         self._core, self._n_rows, self._n_queries, self._n_threads = core, n_rows, n_queries, n_threads
 
-    def count(self, scores: Vector, scale: Vector) -> tuple[Vector, Vector, Vector]:
-        """Return ``scale * (c - d)``, one factor per query, and per query the violations and ``(c - d) . scores``."""
-        g, violations, inner = np.empty(self._n_rows), np.empty(self._n_queries), np.empty(self._n_queries)
+    def count(self, scores: Vector, scale: Vector, out: Vector | None = None) -> tuple[Vector, Vector, Vector]:
+        """Return ``scale * (c - d)``, one factor per query, and per query the violations and ``(c - d) . scores``.
+
+        If `out` is given, the first is written to that array.
+        """
+        g = np.empty(self._n_rows) if out is None else out
+        violations, inner = np.empty(self._n_queries), np.empty(self._n_queries)
         self._core.count(scores, scale, g, violations, inner, self._n_threads)
         return g, violations, inner
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ Vector = NDArray[np.float64]
 
 
 class Block(NamedTuple):
-    """Consecutive rows of a matrix.
+    """Consecutive rows.
 
     Attributes
     ----------
@@ -25,11 +26,19 @@ class Block(NamedTuple):
         The rows, as for `make_products`.
     queries : ndarray of shape (k,) or None
         Numbers 0, 1, ... of the queries of the block; None if all rows of all blocks are compared with each other.
+    kept : ndarray of shape (k,) or None
+        If there are queries, X may have more rows than the block: these are the ones that the block has.
     """
 
     start: int
     X: Any
     queries: NDArray[np.int32] | None
+    kept: NDArray[np.intp] | None = None
+
+    @property
+    def rows(self) -> slice:
+        """Numbers of the rows."""
+        return slice(self.start, self.start + (self.X.shape[0] if self.kept is None else len(self.kept)))
 
 
 class Blocks(Protocol):
@@ -87,11 +96,9 @@ class _BlockProducts:
         self.columns: list[Columns] = []  # of each block, found in the first pass
         self._prepared: list[tuple[Block, Products]] = []  # if blocks stay
 
-    def forward(self, w: Vector) -> Vector:
-        out = np.empty(self._blocks.n_rows)
+    def forward_into(self, w: Vector, out: Vector) -> None:
         for block, products in self._products():
-            out[block.start : block.start + block.X.shape[0]] = products.forward(w)
-        return out
+            products.forward_into(w, out[block.rows])
 
     def backward(self, g: Vector) -> Vector:
         return self._sum("backward", g)
@@ -102,7 +109,7 @@ class _BlockProducts:
     def _sum(self, method: str, v: Vector) -> Vector:
         total: Vector | None = None
         for block, products in self._products():
-            part: Vector = getattr(products, method)(v[block.start : block.start + block.X.shape[0]])
+            part: Vector = getattr(products, method)(v[block.rows])
             total = part if total is None else total + part
         assert total is not None
         return total
@@ -115,12 +122,44 @@ class _BlockProducts:
 
     def _prepare(self) -> Iterator[tuple[Block, Products]]:
         for number, block in enumerate(self._blocks):
-            columns = self._common
+            columns, queries = self._common, _queries_of_matrix(block)
             if columns is None:
                 if number == len(self.columns):
-                    self.columns.append(inspect_columns(block.X, self._n_threads, block.queries))
+                    self.columns.append(inspect_columns(block.X, self._n_threads, queries))
                 columns = self.columns[number]
-            yield block, make_products(block.X, self._n_threads, block.queries, columns)
+            products = make_products(block.X, self._n_threads, queries, columns)
+            yield block, products if block.kept is None else _keep_rows(products, block.kept)
+
+
+def _queries_of_matrix(block: Block) -> NDArray[np.int32] | None:
+    """Return the query of each row of X; rows that the block does not have are queries of their own."""
+    if block.kept is None or block.queries is None:
+        return block.queries
+    queries: NDArray[np.int32] = np.arange(block.X.shape[0], dtype=np.int32) + (block.queries.max() + np.int32(1))
+    queries[block.kept] = block.queries
+    return queries
+
+
+def _keep_rows(products: Products, kept: NDArray[np.intp]) -> Products:
+    """Return the products with some of the rows, given in increasing order."""
+    of_all = np.empty(products.n_rows)
+
+    def forward_into(w: Vector, out: Vector) -> None:
+        products.forward_into(w, of_all)
+        of_all.take(kept, out=out, mode="clip")  # other modes copy
+
+    def spread(v: Vector) -> Vector:
+        of_all.fill(0.0)
+        of_all[kept] = v
+        return of_all
+
+    return replace(
+        products,
+        n_rows=len(kept),
+        forward_into=forward_into,
+        backward=lambda g: products.backward(spread(g)),
+        squares=lambda d: products.squares(spread(d)),
+    )
 
 
 def make_block_products(blocks: Blocks, n_threads: int = 1, *, columns: Columns | None = None) -> Products:
@@ -133,4 +172,4 @@ def make_block_products(blocks: Blocks, n_threads: int = 1, *, columns: Columns 
     if first.queries is None and columns is None:
         columns = find_common_columns([BlockRows(blocks)])
     products = _BlockProducts(blocks, n_threads, columns)
-    return Products(blocks.n_rows, blocks.n_columns, products.forward, products.backward, products.squares)
+    return Products(blocks.n_rows, blocks.n_columns, products.forward_into, products.backward, products.squares)

@@ -6,12 +6,14 @@ numbers only; see ``_parted.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._arrays import slices
 from kernelrank._dense import dot
 from kernelrank.losses import BinnedHinge, Histogram, Outside
 from kernelrank.solvers._products import Products
@@ -19,6 +21,9 @@ from kernelrank.solvers._products import Products
 Vector = NDArray[np.float64]
 Terms = Sequence[tuple[int, float]]  # keys of vectors, and their factors in a sum
 Request = tuple[Any, ...]  # name of a method of `Part`, and its arguments
+
+_MOST_SPARE = 4  # vectors whose memory is kept for others: what is taken from the system is cleared first, page by page
+_ADDED_AT_ONCE = 1 << 13  # elements, so that intermediate results stay in the cache
 
 
 class Share(NamedTuple):
@@ -44,6 +49,7 @@ class Part:
     def __init__(self, products: Products, loss: Any) -> None:
         self._products, self._loss = products, loss
         self._vectors: dict[int, Vector] = {}
+        self._spare: list[Vector] = []
 
     def answer(self, requests: Sequence[Request]) -> list[Any]:
         """Return the answers to requests, one after the other."""
@@ -56,17 +62,20 @@ class Part:
 
     def forward(self, key: int, w: Vector, against: Sequence[int]) -> tuple[float, list[float]]:
         """Compute and keep X w; return 0, or NaN if it is not finite, and its inner products with other vectors."""
-        self._vectors[key] = scores = self._products.forward(w)
+        scores = self._memory()
+        self._products.forward_into(w, scores)
+        self._vectors[key] = scores
         return float(0.0 if np.isfinite(scores).all() else np.nan), [dot(self._vectors[o], scores) for o in against]
 
     def combine(self, key: int, terms: Terms) -> None:
         """Keep a sum of vectors."""
-        self._vectors[key] = self._sum(terms)
+        self._vectors[key] = self._add(terms, self._memory())
 
     def release(self, keys: Sequence[int]) -> None:
         """Forget vectors."""
         for key in keys:
-            self._vectors.pop(key, None)
+            if key in self._vectors:
+                self._give_back(self._vectors.pop(key))
 
     def forget(self) -> None:
         """Forget all vectors."""
@@ -74,23 +83,29 @@ class Part:
 
     def count(self, key: int, terms: Terms, against: Sequence[int]) -> Share:
         """Evaluate the loss at a sum of vectors, and keep its g."""
-        return self._share(key, self._loss(self._sum(terms)), against)
+        g = self._memory()
+        with self._sum(terms) as scores:
+            return self._share(key, self._loss(scores, g), against)
 
     def histogram(self, terms: Terms, resolution: int, most: int) -> Histogram:
         """Count the scores in bins."""
-        return self._binned.histogram(self._sum(terms), resolution, most)
+        with self._sum(terms) as scores:
+            return self._binned.histogram(scores, resolution, most)
 
     def count_binned(self, key: int, terms: Terms, outside: Outside, against: Sequence[int]) -> Share:
         """Evaluate the loss at a sum of vectors from bins, and keep its g."""
-        return self._share(key, self._binned(self._sum(terms), outside), against)
+        with self._sum(terms) as scores:
+            return self._share(key, self._binned(scores, outside), against)
 
     def curve(self, key: int, terms: Terms) -> None:
         """Multiply a sum of vectors by the second derivative of the loss where it was evaluated last, and keep it."""
-        self._vectors[key] = self._loss.curvature(self._sum(terms))
+        with self._sum(terms) as direction:
+            self._vectors[key] = self._loss.curvature(direction)
 
     def backward(self, terms: Terms) -> Vector:
         """Compute X' times a sum of vectors."""
-        return self._products.backward(self._sum(terms))
+        with self._sum(terms) as g:
+            return self._products.backward(g)
 
     def diagonal(self) -> Vector:
         """Approximate the diagonal of the second derivative."""
@@ -99,16 +114,17 @@ class Part:
 
     def inner(self, left: Terms, right: Terms) -> float:
         """Return the inner product of two sums of vectors."""
-        return dot(self._sum(left), self._sum(right))
+        with self._sum(left) as u, self._sum(right) as v:
+            return dot(u, v)
 
     def extremes(self, terms: Terms) -> tuple[float, float]:
         """Return the smallest and the largest element of a sum of vectors."""
-        total = self._sum(terms)
-        return float(total.min()), float(total.max())
+        with self._sum(terms) as total:
+            return float(total.min()), float(total.max())
 
     def collect(self, terms: Terms) -> Vector:
         """Return a sum of vectors."""
-        return self._sum(terms)
+        return self._add(terms, np.empty(self._products.n_rows))
 
     def multiply(self, w: Vector) -> Vector:
         """Compute X w, which is not kept."""
@@ -131,16 +147,36 @@ class Part:
         assert isinstance(self._loss, BinnedHinge)
         return self._loss
 
-    def _sum(self, terms: Terms) -> Vector:
-        if not terms:
-            return np.zeros(self._products.n_rows)
-        (key, factor), *others = terms
-        if factor == 1 and not others:
-            return self._vectors[key]  # vectors are never changed
-        total = self._vectors[key] * factor
-        for key, factor in others:
-            total += factor * self._vectors[key]
-        return total
+    @contextmanager
+    def _sum(self, terms: Terms) -> Iterator[Vector]:
+        """Yield a sum of vectors; its memory is used again afterwards."""
+        if len(terms) == 1 and terms[0][1] == 1:
+            yield self._vectors[terms[0][0]]
+            return
+        total = self._add(terms, self._memory())
+        yield total
+        self._give_back(total)
+
+    def _add(self, terms: Terms, out: Vector) -> Vector:
+        vectors = [(self._vectors[key], factor) for key, factor in terms]
+        if not vectors:
+            out.fill(0.0)
+            return out
+        (first, by), *others = vectors
+        for rows in slices(len(out), _ADDED_AT_ONCE):
+            total = np.multiply(first[rows], by, out=out[rows])
+            for vector, factor in others:
+                total += factor * vector[rows]
+        return out
+
+    def _memory(self) -> Vector:
+        """Return memory for a vector."""
+        return self._spare.pop() if self._spare else np.empty(self._products.n_rows)
+
+    def _give_back(self, memory: Vector) -> None:
+        """Take memory back that nothing refers to any more."""
+        if len(self._spare) < _MOST_SPARE:
+            self._spare.append(memory)
 
     def _share(self, key: int, risk: Any, against: Sequence[int]) -> Share:
         self._vectors[key] = risk.g
