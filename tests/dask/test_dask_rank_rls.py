@@ -88,6 +88,37 @@ def test_held_out_queries_are_those_of_refits(rng, client, weighting, alpha, n):
     )
 
 
+@pytest.mark.parametrize("ties", ["keep", "drop"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_a_part_without_a_pair(rng, cluster, ties, form):
+    X, y, qid = rng.normal(size=(8, 2)), np.array([0.0, 1, 2, 3, 5, 5, 7, 8]), np.array([0, 0, 1, 1, 2, 3, 4, 5])
+    chunks = da.from_array(X, chunks=(4, -1)).map_blocks(form)
+    for cost in ("magnitude", "relative"):
+        local = kernelrank.RankRLS(ties=ties, cost=cost, solver="cg").fit(X, y, qid=qid)
+        model = RankRLS(ties=ties, cost=cost, solver="cg", client=cluster).fit(chunks, y, qid=qid)
+        np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-4)
+
+
+def test_held_out_folds_are_as_in_memory(rng, client):
+    X, y, qid = data(rng, 100)
+    chunks, whole = da.from_array(X, chunks=(50, -1)), np.flatnonzero(qid < 3)
+    Y = np.column_stack([y, -y])
+    model = RankRLS(client=client).fit(chunks, da.from_array(Y, chunks=(30, 1)), qid=qid)
+    empty, some = model.hold_out([[], whole])
+    assert empty.shape == (0, 2)
+    assert some.shape == (len(whole), 2)
+    with pytest.raises(ValueError, match="a row twice"):
+        model.hold_out([np.append(whole, whole)])
+    local = kernelrank.RankRLS().fit(X, Y, qid=qid)
+    model.fit(chunks, y, qid=qid)
+    before = model.leave_query_out()
+    model.set_params(ties="drop", cost="unit", query_weighting="pair")
+    np.testing.assert_array_equal(model.leave_query_out(), before)
+    assert local.score(X, Y, qid=qid) == pytest.approx(
+        RankRLS(client=client).fit(chunks, Y, qid=qid).score(chunks, da.from_array(Y, chunks=(30, 1)), qid=qid)
+    )
+
+
 def test_what_cannot_be(rng, client):
     X, y, qid = data(rng, 100)
     chunks = da.from_array(X, chunks=(50, -1))

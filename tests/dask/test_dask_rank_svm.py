@@ -5,9 +5,12 @@ import time
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+import oracles
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import kernelrank
 from kernelrank.dask import RankSVM
@@ -23,6 +26,7 @@ def data(rng, m=1200, n=5):
 
 def assert_same(model, local):
     """Both objectives are within the certified gaps of the same optimum."""
+    assert model.gap_ <= model.tol
     assert model.objective_ - model.gap_ <= local.objective_ + 1e-12
     assert local.objective_ - local.gap_ <= model.objective_ + 1e-12
     assert model.n_pairs_ == pytest.approx(local.n_pairs_, rel=1e-12)
@@ -30,9 +34,18 @@ def assert_same(model, local):
     assert model.gap_ >= 0
 
 
+def assert_objective(model, X, y, qid=None, weights=None):
+    """The objective that was reported is that of the solution, by the definition."""
+    loss = oracles.pairwise_hinge if model.loss == "hinge" else oracles.pairwise_squared_hinge
+    scores = (X.toarray() if sp.issparse(X) else X) @ model.coef_
+    objective = loss(y, scores, qid, weights, model.query_weighting) + model.alpha * model.coef_ @ model.coef_
+    assert model.objective_ - model.gap_ <= objective + 1e-12
+    assert objective <= model.objective_ + 1e-12 * abs(objective)
+
+
 @pytest.mark.pairwise
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("queries", [None, "sorted", "shuffled", "text"])
+@pytest.mark.parametrize("queries", [None, "sorted", "shuffled", "near", "text"])
 @pytest.mark.parametrize("form", ["dense", "float32", "sparse", "columns"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("weighting", ["query", "pair"])
@@ -42,6 +55,8 @@ def test_models_are_those_of_the_rows_in_memory(rng, client, loss, queries, form
     X = X.astype(np.float32) if form == "float32" else X
     if queries in (None, "shuffled", "text"):
         qid = rng.permutation(qid)
+    if queries == "near":  # most rows of a chunk are of queries that are nowhere else
+        qid = qid[np.argsort(np.arange(len(y)) + rng.uniform(0, 5, len(y)))]
     qid = None if queries is None else np.array([f"q{k}" for k in qid], dtype=object) if queries == "text" else qid
     weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8) if weighted else None
     chunks = da.from_array(X, chunks=(250, 2 if form == "columns" else -1))
@@ -58,6 +73,7 @@ def test_models_are_those_of_the_rows_in_memory(rng, client, loss, queries, form
         chunks, as_given(y, 300), qid=as_given(qid, 500), sample_weight=as_given(weights, 250)
     )
     assert_same(model, local)
+    assert_objective(model, X.astype(np.float64), y, qid, weights)
 
 
 @pytest.mark.parametrize("levels", [5, None])
@@ -75,6 +91,8 @@ def test_bins_give_the_model_of_the_rows_in_memory(rng, client, levels, weighted
         da.from_array(X, chunks=(250, -1)), y, sample_weight=weights
     )
     assert_same(gathered, local)
+    for each in (model, gathered):
+        assert_objective(each, X, y, weights=weights)
 
 
 def test_a_data_frame_with_a_column_of_queries(rng, client):
@@ -127,6 +145,10 @@ def test_nothing_is_left_on_the_workers(rng, cluster):
     RankSVM(client=cluster).fit(chunks, y, qid=qid)
     with pytest.raises(ValueError, match="NaN"):
         RankSVM(client=cluster).fit(da.from_array(np.where(X > 2, np.nan, X), chunks=(300, -1)), y)
+    model = RankSVM(client=cluster).fit(chunks, y, qid=qid)
+    with pytest.raises(ValueError, match="NaN") as kept:
+        model.score(da.from_array(np.where(X > 2, np.nan, X), chunks=(300, -1)), y, qid=qid)
+    assert kept
     for _ in range(50):
         left = cluster.run(lambda dask_worker: len(dask_worker.data) + len(dask_worker.state.actors))
         tasks = cluster.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
@@ -163,14 +185,18 @@ def test_columns_that_are_constant_or_far_from_zero(rng, client):
     X[:, 2] = 1.0
     X[:, 3] = qid  # constant in every query
     for offset in (0.0, 1e8):
-        shifted = X + offset * np.array([0, 1, 0, 0, 0])
-        for options in ({"qid": qid}, {}):
-            local = kernelrank.RankSVM(1e-3).fit(X, y, **options)
-            model = RankSVM(1e-3, client=client).fit(da.from_array(shifted, chunks=(250, -1)), y, **options)
+        for options in ({}, {"qid": qid}):
+            given = X.copy()
+            if options:  # constant in one chunk, and in the query that goes on in the next one
+                given[qid <= qid[250], 4] = 1e15
+            local = kernelrank.RankSVM(1e-3).fit(given, y, **options)
+            given += offset * np.array([0, 1, 0, 0, 0])
+            model = RankSVM(1e-3, client=client).fit(da.from_array(given, chunks=(250, -1)), y, **options)
             assert_same(model, local)
             assert model.coef_[2] == 0.0
             if options:
                 assert model.coef_[3] == 0.0
+                assert model.coef_[4] != 0.0
 
 
 def test_chunks_without_rows_are_left_out(rng, client):
@@ -191,6 +217,79 @@ def test_preferences(rng, client):
         local = kernelrank.RankSVM(loss=loss).fit_pairs(X, pairs, weight=weight)
         model = RankSVM(loss=loss, client=client).fit_pairs(da.from_array(X, chunks=(100, -1)), pairs, weight=weight)
         assert_same(model, local)
+
+
+def test_preferences_within_queries(rng, client):
+    """Rows stay in the order that the pairs refer to, whatever their queries."""
+    X, y, qid = data(rng, 300)
+    qid = rng.permutation(qid)
+    pairs = np.array([(i, j) for i in range(300) for j in range(300) if qid[i] == qid[j] and y[i] > y[j]])
+    weight = rng.random(len(pairs)) * 10.0 ** -rng.integers(0, 300, 60)[qid[pairs[:, 0]]]
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    chunks = dd.from_pandas(frame.assign(qid=qid), npartitions=4, sort=False)
+    for weighting in ("query", "pair"):
+        local = kernelrank.RankSVM(query_weighting=weighting).fit_pairs(frame, pairs, weight=weight, qid=qid)
+        model = RankSVM(query_weighting=weighting, client=client)
+        assert_same(model.fit_pairs(chunks, pairs, weight=weight), local)
+        assert_same(model.fit_pairs(chunks.drop(columns="qid"), pairs, weight=weight, qid=chunks["qid"]), local)
+    other = np.flatnonzero(qid != qid[0])[0]
+    with pytest.raises(ValueError, match="two rows of different queries"):
+        model.fit_pairs(chunks, [[0, other]])
+
+
+@pytest.mark.parametrize("counting", ["gather", "bins"])
+@pytest.mark.parametrize("levels", [False, True])
+@pytest.mark.parametrize("unit", [1e-170, 3e-100, 1e200])
+def test_weights_of_any_size(rng, cluster, counting, levels, unit):
+    X, y, _ = data(rng, 400)
+    y = np.round(y) if levels else y + rng.normal(size=400)
+    weights = rng.random(400) * unit
+    chunks = da.from_array(X, chunks=(100, -1))
+    local = kernelrank.RankSVM().fit(X, y, sample_weight=weights)
+    model = RankSVM(counting=counting, client=cluster).fit(chunks, y, sample_weight=weights)
+    assert_same(model, local)
+    assert_objective(model, X, y, weights=weights / unit)
+    refuse("sample_weight is zero everywhere", chunks, y, NoComparablePairsError, cluster, sample_weight=np.zeros(400))
+    local.fit(X, y, sample_weight=2.0)
+    assert_same(RankSVM(client=cluster).fit(chunks, y, sample_weight=2.0), local)
+
+
+def test_scores_too_far_apart_for_bins_are_gathered(rng, cluster, monkeypatch):
+    monkeypatch.setattr("kernelrank.dask._oracles._GATHERED", 100)
+    X = rng.normal(size=(3000, 3))
+    X[:5] *= 1e4
+    y = X @ [1.0, 2.0, 3.0]
+    chunks = da.from_array(X, chunks=(300, -1))
+    assert_same(RankSVM(1e-6, client=cluster).fit(chunks, y), kernelrank.RankSVM(1e-6).fit(X, y))
+    refuse("too far for bins", chunks, y, client=cluster, options={"alpha": 1e-6, "counting": "bins"})
+
+
+def test_query_ids_of_several_types_are_compared_as_written(rng, client):
+    """As float64, all these ids of the second chunk would be one."""
+    X, y = rng.normal(size=(12, 2)), np.tile([0.0, 1.0], 6)
+    small, large = np.repeat([-1, -2, -3], 2), np.repeat(np.uint64(2**63) + np.arange(3, dtype=np.uint64), 2)
+    from dask import delayed
+
+    frames = [
+        pd.DataFrame(X[:6], columns=list("ab")).assign(qid=small),
+        pd.DataFrame(X[6:], columns=list("ab")).assign(qid=large),
+    ]
+    chunks = dd.from_delayed([delayed(each) for each in frames], meta=frames[0].iloc[:0], verify_meta=False)
+    model = RankSVM(client=client).fit(chunks, y)
+    assert model.n_pairs_ == 6
+
+
+def test_a_clone_has_the_same_client(rng, cluster):
+    model = RankSVM(0.1, client=cluster)
+    copy = clone(model)
+    assert copy.client is cluster
+    assert copy.get_params() == model.get_params()
+    assert copy is not model
+
+
+def test_a_model_that_is_not_fitted(rng):
+    with pytest.raises(NotFittedError):
+        RankSVM().predict(da.ones((4, 2), chunks=2))
 
 
 def test_positive_and_warm_start(rng, client):
@@ -247,7 +346,8 @@ def test_bad_collections(rng, client):
     refuse("sizes of some are not known", unknown, da.from_array(y, chunks=250), client=client)
     model = RankSVM(client=client).fit(unknown, da.from_array(y, chunks=100))  # as many chunks: sizes are found
     assert_same(model, kernelrank.RankSVM().fit(X, y))
-    refuse("matrix, got a Dask array of 1 dimensions", chunks[:, 0], y, client=client)
+    refuse("matrix, got a collection of 1 dimensions", chunks[:, 0], y, client=client)
+    refuse("y must have one element per row, got 1", chunks, 1.0, client=client)
 
 
 def test_chunks_that_do_not_fit_together(rng, client):

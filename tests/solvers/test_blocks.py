@@ -29,6 +29,49 @@ class Cut:
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_a_column_that_varies_in_other_blocks_only(rng, form):
+    """What it adds to all scores of a query is left out, and not rounded."""
+    queries = np.repeat(np.arange(4, dtype=np.int32), 5)
+    X = rng.normal(size=(20, 2))
+    X[:10, 1] = 1e16 * (queries[:10] + 1)
+    products = make_block_products(Cut(form(X), [10], queries))
+    w, g = np.array([1.0, 0.5]), rng.normal(size=20)
+    np.testing.assert_array_equal(products.forward(w)[:10], X[:10, 0])
+    np.testing.assert_allclose(products.forward(w)[10:], X[10:] @ w, rtol=1e-14)
+    g -= (np.bincount(queries, g) / 5)[queries]
+    np.testing.assert_allclose(products.backward(g), [X[:, 0] @ g, X[10:, 1] @ g[10:]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_a_block_may_have_some_rows_of_its_matrix(rng, form):
+    queries = np.repeat(np.arange(6, dtype=np.int32), 5)
+    X, kept = rng.normal(size=(30, 4)), np.flatnonzero(rng.random(30) < 0.8)
+    X[:, 1] += 1e9 * (queries + 1)
+    X[:, 2] = np.where(np.isin(np.arange(30), kept), queries, rng.random(30))  # constant in the queries of the block
+    left = np.unique(queries[kept], return_inverse=True)[1].astype(np.int32)
+
+    class Some:
+        stay, n_rows, n_columns = True, len(kept), 4
+
+        def __iter__(self):
+            yield Block(0, form(X), left, kept)
+
+    products, alone = make_block_products(Some()), make_products(form(X[kept]), queries=left)
+    w, g = rng.normal(size=4), rng.normal(size=len(kept))
+    g -= (np.bincount(left, g) / np.bincount(left))[left]
+    for _ in range(2):
+        scores, expected = products.forward(w), alone.forward(w)
+        inside = np.diff(left) == 0
+        np.testing.assert_allclose(np.diff(scores)[inside], np.diff(expected)[inside], atol=1e-9)
+        np.testing.assert_allclose(products.backward(g), alone.backward(g), atol=1e-9)
+        np.testing.assert_allclose(products.squares(g * g)[[0, 3]], alone.squares(g * g)[[0, 3]], rtol=1e-12)
+    assert products.backward(g)[2] == 0.0
+    out = np.empty(len(kept))
+    assert products.forward(w, out) is out
+    np.testing.assert_array_equal(out, scores)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("of_queries", [False, True])
 @pytest.mark.parametrize("stay", [False, True])
 def test_blocks_multiply_as_the_whole_matrix(rng, form, of_queries, stay):

@@ -37,12 +37,15 @@ def chunks_of_rows(X: Any, user: str) -> Given:
             f"kernelrank.dask.{user} takes a Dask array or data frame, got {type(X).__name__}. Use"
             f" dask.array.from_array(X, chunks=...), or kernelrank.{user} for data in memory."
         )
-    if hasattr(X, "chunks") and hasattr(X, "numblocks"):
-        if X.ndim != 2:
-            raise ValueError(f"X must be a matrix, got a Dask array of {X.ndim} dimensions.")
-        if X.numblocks[1] > 1:
-            X = X.rechunk({1: -1})
-    return _chunks(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must be a matrix, got a collection of {X.ndim} dimensions.")
+    return _chunks(with_whole_rows(X))
+
+
+def with_whole_rows(value: Any) -> Any:
+    """Return a collection each of whose rows is in one chunk."""
+    several = getattr(value, "ndim", 1) == 2 and getattr(value, "numblocks", (1, 1))[1] > 1
+    return value.rechunk({1: -1}) if several else value
 
 
 def chunks_of_column(value: Any, name: str, X: Given) -> Given | None:
@@ -55,7 +58,7 @@ def chunks_of_column(value: Any, name: str, X: Given) -> Given | None:
     if hasattr(value, "chunks") and _known(value.chunks[0]) and X.sizes is not None:
         if sum(value.chunks[0]) != sum(X.sizes):
             raise ValueError(f"{name} has {sum(value.chunks[0])} elements, but there are {sum(X.sizes)} rows.")
-        found = value.rechunk({0: tuple(X.sizes), **({1: -1} if value.ndim == 2 else {})})
+        found = with_whole_rows(value.rechunk({0: tuple(X.sizes)}))
     found = _chunks(found)
     if len(found.parts) != len(X.parts):
         raise ValueError(
@@ -68,6 +71,10 @@ def chunks_of_column(value: Any, name: str, X: Given) -> Given | None:
 def slices_of(given: Given, name: str, sizes: list[int]) -> list[Any]:
     """Return a column in memory in slices, one for each chunk of X."""
     whole: NDArray[Any] = given.parts
+    if whole.ndim == 0 and name == "sample_weight":
+        whole = np.full(sum(sizes), whole)
+    if whole.ndim == 0:
+        raise ValueError(f"{name} must have one element per row, got {whole}.")
     if len(whole) != sum(sizes):
         raise ValueError(f"{name} has {len(whole)} elements, but there are {sum(sizes)} rows.")
     return np.split(whole, np.cumsum(sizes)[:-1])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._rules import NONE, Rule, choice
-from kernelrank.dask._chunks import chunks_of_rows, is_collection
+from kernelrank.dask._chunks import chunks_of_rows, is_collection, with_whole_rows
 from kernelrank.dask._data import Parts
 
 Array = Any  # a NumPy array, or a Dask array for collections
@@ -52,6 +55,7 @@ class OnCollections:
         dask.array.Array of shape (n_samples,), or ndarray for data in memory
             Computed when it is asked for, chunk by chunk.
         """
+        check_is_fitted(self)
         local = self.to_local()
         if not is_collection(X):
             return local.predict(X)
@@ -137,6 +141,12 @@ class OnCollections:
         """Compute those values that are collections, in one go."""
         return compute(self.client, *values)
 
+    def __sklearn_clone__(self) -> Any:
+        """Return an estimator with the same parameters, not fitted; the client is the same, not a copy."""
+        cloned: Any = BaseEstimator.__sklearn_clone__(copy(self))  # whose state is without the client
+        cloned.client = self.client
+        return cloned
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the client, which belongs to this process."""
         state: Any = super().__getstate__()
@@ -154,11 +164,22 @@ def compute(client: Any, *values: Any) -> Sequence[Any]:
     """Return values, of which collections become arrays; their chunks are computed in one go."""
     import dask.base
 
-    chunks = [list(np.ravel(np.asarray(each.to_delayed(), object))) if is_collection(each) else [] for each in values]
+    whole = [with_whole_rows(each) for each in values]
+    chunks = [list(np.ravel(np.asarray(each.to_delayed(), object))) if is_collection(each) else [] for each in whole]
     flat = [chunk for some in chunks for chunk in some]
-    found = iter(dask.base.compute(*flat) if client is None else client.gather(client.compute(flat)))
+    found = iter(dask.base.compute(*flat) if client is None else _gather(client, flat))
     gathered = [[np.asarray(next(found)) for _ in some] for some in chunks]
     return [np.concatenate(some) if some else each for some, each in zip(gathered, values, strict=True)]
+
+
+def _gather(client: Any, chunks: Sequence[Any]) -> Sequence[Any]:
+    """Compute chunks on a cluster; an error keeps nothing of them there."""
+    futures = client.compute(chunks)
+    try:
+        return list(client.gather(futures))
+    finally:
+        for each in futures:
+            each.release()
 
 
 def predict_chunk(model: Any, X: Any, outputs: tuple[int, ...]) -> NDArray[np.float64]:

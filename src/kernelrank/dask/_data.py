@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._validation import encode_queries
+from kernelrank._validation import check_weights, encode_queries
 from kernelrank.dask._chunks import Given, chunks_of_column, chunks_of_rows, slices_of
 from kernelrank.dask._engine import PartedRows
 from kernelrank.dask._rows import (
@@ -113,15 +113,16 @@ def load_parts(
     given = chunks_of_rows(X, user)
     columns = {name: chunks_of_column(value, name, given) for name, value in _named(y, qid, sample_weight)}
     groups = _balance([1] * len(given.parts) if given.sizes is None else given.sizes, len(workers.names()))
-    checked = _check(workers, given, columns, groups, several)
+    checked = _check(workers, given, columns, groups, several, user)
     facts = workers.gather([workers.submit("facts", facts_of, each) for each in checked])
     _require_alike(facts)
+    largest = max(each.largest_weight for each in facts)
+    check_weights(np.array([largest]), 1)  # raises an error if all are zero
     plan = _plan(facts, groups, workers, wants_ranges)
     handles = _assemble(workers, checked, facts, plan)
     sizes = workers.gather([workers.submit("rows", n_rows_of_part, each) for each in handles])
     del checked
     workers.keep(handles)
-    largest = max(each.largest_weight for each in facts)
     return Parts(
         workers,
         handles,
@@ -132,7 +133,7 @@ def load_parts(
         plan.levels,
         plan.of_levels,
         plan.cuts is not None,
-        float(np.exp2(np.floor(np.log2(largest)))) if largest > 0 else 1.0,
+        float(np.exp2(np.floor(np.log2(largest)))),
         plan.moved,
     )
 
@@ -142,7 +143,7 @@ def _named(y: Any, qid: Any, weights: Any) -> list[tuple[str, Any]]:
 
 
 def _check(
-    workers: Workers, X: Given, columns: dict[str, Given | None], groups: Sequence[int], several: bool
+    workers: Workers, X: Given, columns: dict[str, Given | None], groups: Sequence[int], several: bool, user: str
 ) -> list[Any]:
     """Load all chunks, and check them where they are; return handles of the checked ones."""
     loaded, sizes = workers.load(X.parts, groups), X.sizes
@@ -159,7 +160,7 @@ def _check(
             assert sizes is not None
             handles.append(slices_of(each, name, sizes))
     return [
-        workers.submit("check", check_chunk, *chunk, number, several)
+        workers.submit("check", check_chunk, *chunk, number, several, user)
         for number, chunk in enumerate(zip(loaded, *handles, strict=True))
     ]
 
@@ -233,8 +234,11 @@ def _plan_queries(facts: Sequence[Facts], groups: Sequence[int], workers: Worker
     """Bring each query to the part that has most of its rows."""
     known = [k for k, each in enumerate(facts) if each.n_rows]
     ids = [np.asarray(facts[k].ids) for k in known]
+    kinds = {each.dtype.kind for each in ids}
+    # Numbers of different kinds would become floats, which do not tell large integers apart.
+    together = np.concatenate(ids, dtype=object if len(kinds) > 1 else None)
     try:
-        codes, n_queries = encode_queries(np.concatenate(ids), sum(map(len, ids)))
+        codes, n_queries = encode_queries(together, len(together))
     except ValueError as error:
         raise ValueError(f"The query ids of the chunks do not fit together: {error}") from None
     assert codes is not None
@@ -248,7 +252,7 @@ def _plan_queries(facts: Sequence[Facts], groups: Sequence[int], workers: Worker
     first = np.append(True, np.diff(pairs[order] // n_parts) != 0)
     home = np.empty(n_queries, np.intp)
     home[pairs[order][first] // n_parts] = pairs[order][first] % n_parts
-    _require_room(facts, known, np.bincount(codes, counts.astype(np.float64)), np.concatenate(ids), codes, workers)
+    _require_room(facts, known, np.bincount(codes, counts.astype(np.float64)), together, codes, workers)
     numbers: list[NDArray[np.int64] | None] = [None] * len(facts)
     parts = [np.array([part]) for part in groups]
     for k, here in zip(known, np.split(codes, np.cumsum([len(each) for each in ids])[:-1]), strict=True):

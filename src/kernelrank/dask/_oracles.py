@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kernelrank._validation import CheckedRows
 from kernelrank.dask._data import Parts
+from kernelrank.estimators._rank_svm import total_weight
 from kernelrank.estimators._svm_solver import LossName, QueryWeighting
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge, no_pairs
@@ -39,10 +40,14 @@ class Posed(NamedTuple):
     n_pairs: int | float
 
 
-def wants_bins(n_rows: int, counting: Counting, loss: LossName) -> bool:
-    """Return whether pairs of one ranking are counted from histograms."""
+def check_counting(counting: Counting, loss: LossName) -> None:
+    """Raise an error if pairs cannot be counted like that."""
     if counting == "bins" and loss != "hinge":
         raise ValueError(f'counting="bins" is for loss="hinge", got {loss!r}: use counting="gather".')
+
+
+def wants_bins(n_rows: int, counting: Counting, loss: LossName) -> bool:
+    """Return whether pairs of one ranking are counted from histograms."""
     return counting == "bins" or (counting == "auto" and loss == "hinge" and n_rows > _GATHERED)
 
 
@@ -58,7 +63,7 @@ def pose(
     y, weights = gather_utilities(parts)
     scaled = None if weights is None else weights / parts.unit
     pairs = UtilityPairs.of_checked(CheckedRows(y, None, 1, scaled), n_threads)
-    n_pairs = pairs.n_pairs if weights is None else pairs.n_pairs * parts.unit**2
+    n_pairs = pairs.n_pairs if weights is None else total_weight(pairs.pairs_per_query, parts.unit, power=2)
     return Posed(gathered_oracle(prepare_products(parts), pairs, loss, weighting), n_pairs)
 
 
@@ -102,23 +107,22 @@ def gather_utilities(parts: Parts) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 def _pose_binned(parts: Parts, tol: float) -> Posed:
     """Return the problem of one ranking whose pairs are counted from histograms."""
-    engine = parts.engine
+    engine, levels = parts.engine, None if parts.ranges else parts.levels
     engine.prepare_common_products()
-    if parts.ranges:
+    # Counted in units of the weights that the loss has; numbers of pairs without weights are whole.
+    if levels is None:
         groups: list[Any] = [np.array([k]) for k in range(engine.n_parts)]
         counted = engine.set_up([("count_pairs", "pair", parts.unit, None)] * engine.n_parts)
-        n_pairs = sum(each.n_pairs for each in counted) + _pairs_across(engine.ask_all("weight"))
-        levels = None
+        inside = [each.n_pairs if isinstance(each.n_pairs, int) else each.normaliser for each in counted]
+        pairs = sum(inside) + _pairs_across(engine.ask_all("weight", parts.unit))
     else:
-        levels = parts.levels
-        assert levels is not None
         groups = [np.searchsorted(levels, own) for own in engine.ask_all("levels")]
-        n_pairs = _pairs_across(parts.of_levels.tolist())
-    if n_pairs == 0:
+        pairs = _pairs_across((parts.of_levels / parts.unit).tolist())
+    if pairs == 0:
         raise NoComparablePairsError(no_pairs(parts.n_rows))
-    total = float(n_pairs) / parts.unit**2
-    engine.set_up([("prepare_binned_loss", levels is not None, parts.unit, total)] * engine.n_parts)
-    return Posed(BinnedOracle(engine, groups, total, tol), n_pairs)
+    engine.set_up([("prepare_binned_loss", levels is not None, parts.unit, float(pairs))] * engine.n_parts)
+    n_pairs = pairs if parts.unit == 1 else total_weight(np.array([pairs]), parts.unit, power=2)
+    return Posed(BinnedOracle(engine, groups, float(pairs), tol), n_pairs)
 
 
 def _pairs_across(sizes: list[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from kernelrank._dense import multiply
 from kernelrank._validation import CheckedRows, encode_queries, scale_weights
 from kernelrank.dask._rows import PartRows
-from kernelrank.dask._squares import Rows, SquaresLoss
+from kernelrank.dask._squares import SHARE_OF_A_ROW, Rows, SquaresLoss
 from kernelrank.estimators._rank_svm import total_weight
 from kernelrank.losses import BinnedHinge, PairwiseHinge, PairwiseSquaredHinge, PairwiseSquares, normaliser
 from kernelrank.pairs import UtilityPairs
@@ -127,24 +128,30 @@ class WorkerPart(Part):
             return SquaresSums(self._squares.total, np.empty(0), np.empty(0))
         return SquaresSums(float(weights.sum()), self._products.backward(weights), weights @ self._rows.y)
 
-    def pull(self, mean: Vector, scale: float) -> list[Vector]:
-        """Return the share of the right-hand side of each output; `mean` is that of the targets of one ranking."""
-        if self._squares is not None:
-            return [scale * self._products.backward(column) for column in self._squares.pulls.T]
-        targets = self._weights[:, None] * (self._rows.y - mean)
-        return [scale * self._products.backward(column) for column in targets.T]
+    def normalise_squares(self, total: float) -> None:
+        """Divide the loss by the normaliser of the queries of all parts, or the weight of the rows of one ranking."""
+        if self._squares is None:
+            self._weights = self._weights / (SHARE_OF_A_ROW * total)
+        else:
+            self._squares = replace(self._squares, normaliser=total)
 
-    def multiply_squares_of_differences(self, v: Vector, level: float, scale: float) -> Vector:
+    def pull(self, mean: Vector) -> list[Vector]:
+        """Return the share of the right-hand side of each output; `mean` is that of the targets of one ranking."""
+        pulls = self._weights[:, None] * (self._rows.y - mean) if self._squares is None else self._squares.pulls
+        return [self._products.backward(column) for column in pulls.T]
+
+    def multiply_squares_of_differences(self, v: Vector, level: float) -> Vector:
         """Return the share of X'LX v; `level` is the mean score of one ranking."""
         scores = self._products.forward(v)
         bent = self._weights * (scores - level) if self._squares is None else self._squares.multiply(scores)
-        return scale * self._products.backward(bent)
+        return self._products.backward(bent)
 
-    def diagonal_of_squares(self, scale: float) -> Vector:
+    def diagonal_of_squares(self) -> Vector:
         """Return the share of the diagonal of X'LX, approximately; of one ranking, before its mean is subtracted."""
         if self._squares is None:
-            return scale * self._products.squares(self._weights)
-        return scale * self._products.diagonal(self._squares.diagonal())
+            return self._products.squares(self._weights)
+        degrees = self._squares.diagonal()
+        return self._products.diagonal(degrees) if degrees.any() else np.zeros(self._products.n_columns)
 
     def sum_scores(self, weights: Vector) -> Vector:
         """Return the weighted sum of the scores of the rows as they were given, of each output."""
@@ -159,9 +166,9 @@ class WorkerPart(Part):
         """Return the distinct utilities."""
         return np.unique(self._rows.y[:, 0])
 
-    def weight(self) -> int | float:
-        """Return the number of the rows, or their weight."""
-        return self._rows.n_rows if self._rows.weights is None else float(self._rows.weights.sum())
+    def weight(self, unit: float) -> int | float:
+        """Return the number of the rows, or their weight in a unit."""
+        return self._rows.n_rows if self._rows.weights is None else float((self._rows.weights / unit).sum())
 
     def _checked(self, train: NDArray[np.bool_] | None) -> CheckedRows:
         y, queries, weights = np.ascontiguousarray(self._rows.y[:, 0]), self._rows.codes, self._rows.weights

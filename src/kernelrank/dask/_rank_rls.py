@@ -17,7 +17,14 @@ from kernelrank.dask._data import Parts, parts_of
 from kernelrank.dask._engine import Communication
 from kernelrank.dask._oracles import prepare_products
 from kernelrank.dask._rank_svm import require_linear
-from kernelrank.dask._squares import SquaresLoss, merge, predict_numbers, predict_without_queries, sum_part
+from kernelrank.dask._squares import (
+    SHARE_OF_A_ROW,
+    SquaresLoss,
+    merge,
+    predict_numbers,
+    predict_without_queries,
+    sum_part,
+)
 from kernelrank.dask._workers import choose_workers
 from kernelrank.estimators._least_squares import warn_of_residual
 from kernelrank.estimators._ranker import Ranker
@@ -25,7 +32,7 @@ from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Linear
 from kernelrank.losses import no_pairs
 from kernelrank.solvers import ConjugateGradients
-from kernelrank.solvers.least_squares import HeldOutMoments, Moments
+from kernelrank.solvers.least_squares import HeldOutMoments, Moments, check_once
 
 Vector = NDArray[np.float64]
 
@@ -89,6 +96,7 @@ class RankRLS(OnCollections, Ranker):
     _local = kernelrank.estimators.RankRLS
     _rules: ClassVar[dict[str, Any]] = {"client": CLIENT}
     _single: bool
+    _squares: SquaresLoss  # as it was fitted
 
     def __init__(
         self,
@@ -149,6 +157,7 @@ class RankRLS(OnCollections, Ranker):
                     n_iter_=found.n_iter,
                     communication_=found.communication,
                     _single=single,
+                    _squares=self._loss(parts),
                     _fitted_with_queries=parts.n_queries is not None,
                     _given=given,
                 )
@@ -170,7 +179,7 @@ class RankRLS(OnCollections, Ranker):
         """
         alpha = self._alpha(alpha)
         with self._parts_again("leave_query_out") as parts:
-            loss, workers = self._loss(parts), parts.workers
+            loss, workers = self._squares, parts.workers
             held_out = workers.submit("decompose", HeldOutMoments, self._sum(parts, loss))
             found = workers.gather(
                 [
@@ -199,7 +208,9 @@ class RankRLS(OnCollections, Ranker):
         """
         alpha = self._alpha(alpha)
         with self._parts_again("hold_out") as parts:
-            numbers, loss, workers = [as_rows(fold, parts.n_rows) for fold in folds], self._loss(parts), parts.workers
+            numbers, loss, workers = [as_rows(fold, parts.n_rows) for fold in folds], self._squares, parts.workers
+            for fold in numbers:
+                check_once(fold)
             sums = workers.gather([self._sum(parts, loss), *(self._sum(parts, loss, fold) for fold in numbers)])
             found = []
             for fold, held_out in zip(numbers, sums[1:], strict=True):
@@ -226,7 +237,7 @@ class RankRLS(OnCollections, Ranker):
             raise ValueError(f"{method} needs the collections that the model was fitted to, which are not pickled.")
         if not self._fitted_with_queries:
             raise ValueError(f"{method} needs queries: fit with qid, or use kernelrank.RankRLS for data in memory.")
-        if self.cost == "relative":
+        if self._squares.cost == "relative":
             raise ValueError(f'{method} has no closed form with cost="relative": refit.')
         return self._parts(given)
 
@@ -237,7 +248,7 @@ class RankRLS(OnCollections, Ranker):
             raise ValueError(
                 f"One ranking on Dask compares all rows alike, got {special[0]}: pass qid, or use kernelrank.RankRLS."
             )
-        return SquaresLoss(self.ties, self.cost, self.query_weighting, parts.unit, 0.5)
+        return SquaresLoss(self.ties, self.cost, self.query_weighting, parts.unit)
 
     def _sum(self, parts: Parts, loss: SquaresLoss, numbers: NDArray[np.intp] | None = None) -> Any:
         """Return a handle of the sums over rows, which are added up along a tree."""
@@ -257,32 +268,28 @@ class RankRLS(OnCollections, Ranker):
 
     def _solve_by_gradients(self, parts: Parts) -> _Solution:
         prepare_products(parts)
-        engine, loss, queries = parts.engine, self._loss(parts), parts.n_queries is not None
-        sums = engine.set_up([("prepare_squares", loss)] * engine.n_parts)
+        engine, queries = parts.engine, parts.n_queries is not None
+        sums = engine.set_up([("prepare_squares", self._loss(parts))] * engine.n_parts)
         total = sum(each.total for each in sums)
         if total <= 0 or parts.n_rows < 2:
             raise NoComparablePairsError(no_pairs(parts.n_rows))
-        # The loss of a part is an average over its own queries.
-        scales = [each.total / total if queries else 1.0 / (loss.share * total) for each in sums]
+        engine.set_up([("normalise_squares", total)] * engine.n_parts)
         mean = np.zeros(parts.n_columns) if queries else _add([each.features for each in sums]) / total
         target = _add([each.targets for each in sums]) / total
 
-        def ask(name: str, *arguments: Any) -> list[Any]:
-            return engine.ask_each([(name, *arguments, scale) for scale in scales])
-
         def multiply(v: Vector) -> Vector:
-            return _add(ask("multiply_squares_of_differences", v, float(mean @ v)))
+            return _add(engine.ask_all("multiply_squares_of_differences", v, float(mean @ v)))
 
-        right = [_add(each) for each in zip(*ask("pull", target), strict=True)]
-        diagonal = _add(ask("diagonal_of_squares"))
+        right = [_add(each) for each in zip(*engine.ask_all("pull", target), strict=True)]
+        diagonal = _add(engine.ask_all("diagonal_of_squares"))
         if not queries:
-            diagonal = np.maximum(diagonal - mean**2 / loss.share, 0.0)
+            diagonal = np.maximum(diagonal - mean**2 / SHARE_OF_A_ROW, 0.0)
         gradients = ConjugateGradients.of_equations(multiply, right, diagonal)
         found = gradients.solve(self.alpha, tol=self.tol, max_iter=self.max_iter)
         warn_of_residual(found, self.tol)
         level = np.zeros(found.weights.shape[1])
         if not queries:
-            level = target - _add(engine.ask_all("sum_scores", found.weights)) / total
+            level = target - SHARE_OF_A_ROW * _add(engine.ask_all("sum_scores", found.weights))
         return _Solution(found.weights, level, found.n_iter, engine.communication)
 
     def _alpha(self, alpha: float | None) -> float:
@@ -296,7 +303,9 @@ class RankRLS(OnCollections, Ranker):
         return values[:, 0] if self._single else values
 
     def _learnt(self) -> dict[str, Any]:
-        return {name: value for name, value in super()._learnt().items() if name != "_given"} | {"_training": None}
+        return {name: value for name, value in super()._learnt().items() if name not in ("_given", "_squares")} | {
+            "_training": None
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the collections."""

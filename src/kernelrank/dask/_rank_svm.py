@@ -13,15 +13,16 @@ from kernelrank._refit import refit
 from kernelrank._rules import check_parameters
 from kernelrank._threads import resolve_threads
 from kernelrank._warnings import warn
-from kernelrank.dask._collections import CLIENT, COUNTING, OnCollections, noted
+from kernelrank.dask._collections import CLIENT, COUNTING, OnCollections, noted, qid_of
 from kernelrank.dask._data import parts_of
-from kernelrank.dask._oracles import gathered_oracle, pose, prepare_products, wants_bins
+from kernelrank.dask._oracles import Counting, check_counting, gathered_oracle, pose, prepare_products, wants_bins
 from kernelrank.dask._workers import choose_workers
+from kernelrank.estimators._rank_svm import scaled_preferences
 from kernelrank.estimators._svm_solver import convergence_message, make_report, solver_of
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.kernels import Linear, make_kernel
-from kernelrank.pairs import PreferencePairs
 from kernelrank.pairs._preferences import check_preferences
+from kernelrank.solvers import ScoresTooFarApartError
 
 
 class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
@@ -46,8 +47,8 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         How pairs of one ranking, without queries, are counted across workers. "gather" collects the scores of all rows
         in the client, 8 bytes per row in each direction and iteration: exact. "bins" collects histograms of scores,
         whose size does not depend on the number of rows; the error is part of `gap_`. Rows go to workers by ranges of y
-        first, unless there are at most 64 distinct values. "auto" gathers up to two million rows, and with the squared
-        hinge.
+        first, unless there are at most 64 distinct values. "auto" gathers up to two million rows, with the squared
+        hinge, and where a few scores are so far from the others that bins would be too wide.
     client : distributed.Client, default=None
         By default the client that was made last in this process; if there is none, chunks are computed by Dask's local
         scheduler, and rows are held in this process.
@@ -156,37 +157,53 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         with parts_of(workers, X, y, qid, sample_weight, user="RankSVM", wants_ranges=wants_ranges) as parts:
             if self.verbose and not callable(self.verbose):
                 print(f"{parts.n_rows:,} rows in {parts.engine.n_parts} parts, {parts.moved:,} were moved", flush=True)
-            posed = pose(parts, self.loss, self.query_weighting, self.counting, self.tol, threads)
-            return self._minimize(parts, posed.oracle, posed.n_pairs, parts.n_queries is not None)
 
-    def fit_pairs(  # type: ignore[override]
-        self, X: Any, pairs: ArrayLike, *, weight: ArrayLike | None = None
+            def train(counting: Counting) -> None:
+                posed = pose(parts, self.loss, self.query_weighting, counting, self.tol, threads)
+                self._minimize(parts, posed.oracle, posed.n_pairs, parts.n_queries is not None)
+
+            try:
+                train(self.counting)
+            except ScoresTooFarApartError:
+                if self.counting == "bins":
+                    raise
+                train("gather")
+        return self
+
+    def fit_pairs(
+        self, X: Any, pairs: ArrayLike, *, weight: ArrayLike | None = None, qid: ArrayLike | Any | None = None
     ) -> Self:
         """Train on explicit preferences, which are in this process; the scores of all rows are gathered.
 
         Parameters
         ----------
         X : dask array or data frame of shape (n_samples, n_features)
+            A data-frame column named "qid" is taken as the query of each row.
         pairs : array-like of shape (n_pairs, 2)
             Numbers of rows, ``[winner, loser]``, as in :meth:`kernelrank.RankSVM.fit_pairs`.
         weight : array-like of shape (n_pairs,), optional
+        qid : array-like, dask array or column of shape (n_samples,), optional
+            Query of each row, which is gathered. Rows stay where they are.
 
         Returns
         -------
         self
         """
         self._check()
+        qid = qid_of(X, qid)
+        [ids] = self._compute(qid)
+        rows = X if getattr(X, "columns", None) is None or qid is None else X.drop(columns="qid", errors="ignore")
         workers = choose_workers(self.client, resolve_threads(self.n_jobs))
-        with parts_of(workers, X, None, None, None, user="RankSVM", wants_ranges=lambda *_: False) as parts:
-            preferences = PreferencePairs.of_checked(check_preferences(pairs, parts.n_rows, weight, None))
+        with parts_of(workers, rows, None, None, None, user="RankSVM", wants_ranges=lambda *_: False) as parts:
+            given = check_preferences(pairs, parts.n_rows, weight, ids)
+            preferences, n_pairs = scaled_preferences(given, self.query_weighting)
             oracle = gathered_oracle(prepare_products(parts), preferences, self.loss, self.query_weighting)
-            return self._minimize(parts, oracle, preferences.n_pairs, False)
+            return self._minimize(parts, oracle, n_pairs, ids is not None)
 
     def _check(self) -> None:
         check_parameters(self, **self._rules)
         require_linear(self)
-        if self.counting == "bins":
-            wants_bins(0, self.counting, self.loss)  # raises an error if that cannot be
+        check_counting(self.counting, self.loss)
 
     def _minimize(self, parts: Any, oracle: Any, n_pairs: int | float, with_queries: bool) -> Self:
         start = self._last_solution(oracle.n_features)

@@ -114,23 +114,23 @@ def n_rows_of(part: Any) -> int:
     return int(part.shape[0])
 
 
-def check_chunk(X: Any, y: Any, qid: Any, weights: Any, number: int, several: bool) -> Checked:
-    """Check the rows of a chunk; errors name it."""
+def check_chunk(X: Any, y: Any, qid: Any, weights: Any, number: int, several: bool, user: str) -> Checked:
+    """Check the rows of a chunk for an estimator; errors name the chunk."""
     try:
-        return _check_chunk(X, y, qid, weights, several)
+        return _check_chunk(X, y, qid, weights, several, user)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"Chunk {number} of the data: {error}") from None
 
 
-def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool) -> Checked:
+def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool, user: str) -> Checked:
     X, qid = separate_qid(X, qid)
     m, names = n_rows_of(X), _names_of(X)
     storage = "sparse" if sp.issparse(X) else "dense"
     if m == 0:
         facts = Facts(0, X.shape[1], storage, names, 0, None, None, np.empty(0), np.empty(0), True, 0.0)
         return Checked(Chunk(X, np.empty((0, 1)), None, None, np.empty(0, np.int64)), facts)
-    features = check_matrix(X, "RankSVM", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), order=None)
+    features = check_matrix(X, user, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), order=None)
     features = canonical(features).tocsr() if sp.issparse(features) else features
     if y is None:
         y = np.zeros(m)

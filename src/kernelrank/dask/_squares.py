@@ -17,6 +17,7 @@ from kernelrank.solvers.least_squares import HeldOutMoments, Moments, MomentsOfR
 
 Vector = NDArray[np.float64]
 
+SHARE_OF_A_ROW = 0.5  # added to the normaliser by a row of weight 1 of one ranking
 _ELEMENTS = 1 << 21  # of the rows that are looked at together, as a dense matrix
 
 
@@ -29,15 +30,12 @@ class SquaresLoss(NamedTuple):
         As in :class:`kernelrank.RankRLS`.
     unit : float
         That the weights are divided by.
-    share : float
-        What a row of weight 1 of one ranking adds to the normaliser.
     """
 
     ties: str
     cost: str
     query_weighting: str
     unit: float
-    share: float
 
     def of(self, rows: Any) -> PairwiseSquares:
         """Return the loss of rows of whole queries."""
@@ -92,7 +90,7 @@ def sum_part(part: PartRows, loss: SquaresLoss, numbers: NDArray[np.int64] | Non
         of_rows = MomentsOfRows.empty(*shape)
         for rows in portions(part, loss.unit):
             if rows.weights.any():
-                of_rows = of_rows.change_rows(rows.X, rows.y, rows.weights, loss.share, +1)
+                of_rows = of_rows.change_rows(rows.X, rows.y, rows.weights, SHARE_OF_A_ROW, +1)
         return of_rows
     if kept is not None and np.isin(part.codes, part.codes[kept])[~kept].any():
         raise ValueError("A fold splits a query. Hold out whole queries, or use kernelrank.RankRLS for data in memory.")
@@ -125,6 +123,8 @@ def predict_without_queries(part: PartRows, held_out: HeldOutMoments, loss: Squa
 
 def predict_numbers(part: PartRows, numbers: NDArray[np.int64], weights: Vector) -> tuple[Any, Vector]:
     """Return the places of a part's rows among given numbers, and their predictions."""
+    if len(numbers) == 0:
+        return numbers, np.empty((0, weights.shape[1]))
     order = np.argsort(numbers, kind="stable")
     at = np.minimum(np.searchsorted(numbers, part.rows, sorter=order), len(numbers) - 1)
     kept = numbers[order][at] == part.rows

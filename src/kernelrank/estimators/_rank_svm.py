@@ -18,7 +18,7 @@ from kernelrank.estimators._svm_solver import convergence_message, make_report
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.io import RowStore
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
-from kernelrank.pairs._preferences import check_preferences
+from kernelrank.pairs._preferences import CheckedPreferences, check_preferences
 
 
 class RankSVM(SVMRanker):
@@ -255,9 +255,7 @@ class RankSVM(SVMRanker):
         X, qid, noted = self._check_rows(X, qid)
         queries, _ = encode_queries(qid, X.shape[0])
         given = check_preferences(pairs, X.shape[0], weight, queries)
-        weights, unit = scale_weights(given.weights, given.queries if self.query_weighting == "query" else None)
-        preferences = PreferencePairs.of_checked(given._replace(weights=weights))
-        n_pairs = preferences.n_pairs if weights is None else total_weight(preferences.pairs_per_query, unit)
+        preferences, n_pairs = scaled_preferences(given, self.query_weighting)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -365,6 +363,13 @@ class RankSVM(SVMRanker):
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
         last = getattr(self, "coef_", None)
         return last if self.warm_start and last is not None and len(last) == n_features else None
+
+
+def scaled_preferences(given: CheckedPreferences, query_weighting: str) -> tuple[PreferencePairs, int | float]:
+    """Return preferences whose weights are scaled so that nothing overflows, and the total weight that was given."""
+    weights, unit = scale_weights(given.weights, given.queries if query_weighting == "query" else None)
+    preferences = PreferencePairs.of_checked(given._replace(weights=weights))
+    return preferences, preferences.n_pairs if weights is None else total_weight(preferences.pairs_per_query, unit)
 
 
 def total_weight(per_query: NDArray[Any], unit: Any, power: int = 1) -> float:

@@ -33,6 +33,8 @@ class PairwiseSquares:
         Weight of each query in the average.
     size : ndarray of shape (p,), optional
         Largest of the numbers that the targets are contrasts of: these have rounding errors of that size.
+    normaliser : float, optional
+        By what the weights are divided, if these are only some of the queries; the sum of `importance` otherwise.
     """
 
     laplacian: Laplacian
@@ -40,6 +42,7 @@ class PairwiseSquares:
     targets: Array
     importance: Array
     size: Array | None = None
+    normaliser: float | None = None
 
     @property
     def contrasts(self) -> OrthonormalLaplacian:
@@ -54,8 +57,8 @@ class PairwiseSquares:
 
     @property
     def total(self) -> float:
-        """The normaliser."""
-        return float(self.importance.sum())
+        """By what the weights are divided."""
+        return float(self.importance.sum()) if self.normaliser is None else self.normaliser
 
     @cached_property
     def root(self) -> Array:

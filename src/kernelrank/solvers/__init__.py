@@ -1,6 +1,6 @@
 """Solvers for risks, with a certificate; the package ``least_squares`` has closed forms."""
 
-from kernelrank.solvers._binned_oracle import BinnedOracle
+from kernelrank.solvers._binned_oracle import BinnedOracle, ScoresTooFarApartError
 from kernelrank.solvers._blocks import Block, BlockRows, Blocks, make_block_products
 from kernelrank.solvers._bundle import Bundle
 from kernelrank.solvers._columns import Columns, RowSource, find_common_columns
@@ -50,6 +50,7 @@ __all__ = [
     "Result",
     "RowSource",
     "RowVector",
+    "ScoresTooFarApartError",
     "SmoothLinearOracle",
     "SmoothOracle",
     "SmoothPartedOracle",

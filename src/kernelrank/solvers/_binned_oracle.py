@@ -17,6 +17,10 @@ _MOST_BINS, _MOST_COUNTS = 1 << 17, 1 << 20  # of a group, and of all groups of 
 _SHARE_OF_TOL = 0.01  # error due to bins
 
 
+class ScoresTooFarApartError(ValueError):
+    """Scores are so far apart that bins of width 1 would be too many."""
+
+
 class BinnedOracle(PartedOracle):
     """The hinge of one ranking, whose rows are in parts, from histograms of scores.
 
@@ -63,7 +67,7 @@ class BinnedOracle(PartedOracle):
             spread = finite(max(each.greatest for each in found) - min(each.least for each in found))
             finest = _power_of_two((self._most - 2) / max(spread, 1e-300))
             if finest < 1:
-                raise ValueError(
+                raise ScoresTooFarApartError(
                     f"The scores are {spread:.3g} apart, too far for bins of width 1. Standardise the features,"
                     ' increase alpha, or count with counting="gather".'
                 )

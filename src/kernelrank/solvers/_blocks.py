@@ -96,9 +96,11 @@ class _BlockProducts:
         self.columns: list[Columns] = []  # of each block, found in the first pass
         self._prepared: list[tuple[Block, Products]] = []  # if blocks stay
 
-    def forward_into(self, w: Vector, out: Vector) -> None:
+    def forward(self, w: Vector, out: Vector | None = None) -> Vector:
+        out = np.empty(self._blocks.n_rows) if out is None else out
         for block, products in self._products():
-            products.forward_into(w, out[block.rows])
+            products.forward(w, out[block.rows])
+        return out
 
     def backward(self, g: Vector) -> Vector:
         return self._sum("backward", g)
@@ -128,6 +130,8 @@ class _BlockProducts:
                     self.columns.append(inspect_columns(block.X, self._n_threads, queries))
                 columns = self.columns[number]
             products = make_products(block.X, self._n_threads, queries, columns)
+            if self._common is None:
+                products = _leave_out(products, columns.constant)
             yield block, products if block.kept is None else _keep_rows(products, block.kept)
 
 
@@ -140,13 +144,29 @@ def _queries_of_matrix(block: Block) -> NDArray[np.int32] | None:
     return queries
 
 
+def _leave_out(products: Products, constant: Indices) -> Products:
+    """Return products without columns that are constant in every query of a block.
+
+    In other blocks they may vary, and have weights. Here, these would add the same to all scores of a query, with a
+    rounding error.
+    """
+    if len(constant) == 0:
+        return products
+
+    def forward(w: Vector, *out: Vector) -> Vector:
+        w = w.copy()
+        w[constant] = 0.0
+        return products.forward(w, *out)
+
+    return replace(products, forward=forward)
+
+
 def _keep_rows(products: Products, kept: NDArray[np.intp]) -> Products:
     """Return the products with some of the rows, given in increasing order."""
     of_all = np.empty(products.n_rows)
 
-    def forward_into(w: Vector, out: Vector) -> None:
-        products.forward_into(w, of_all)
-        of_all.take(kept, out=out, mode="clip")  # other modes copy
+    def forward(w: Vector, out: Vector | None = None) -> Vector:
+        return products.forward(w, of_all).take(kept, out=out, mode="clip")  # other modes copy
 
     def spread(v: Vector) -> Vector:
         of_all.fill(0.0)
@@ -156,7 +176,7 @@ def _keep_rows(products: Products, kept: NDArray[np.intp]) -> Products:
     return replace(
         products,
         n_rows=len(kept),
-        forward_into=forward_into,
+        forward=forward,
         backward=lambda g: products.backward(spread(g)),
         squares=lambda d: products.squares(spread(d)),
     )
@@ -172,4 +192,4 @@ def make_block_products(blocks: Blocks, n_threads: int = 1, *, columns: Columns 
     if first.queries is None and columns is None:
         columns = find_common_columns([BlockRows(blocks)])
     products = _BlockProducts(blocks, n_threads, columns)
-    return Products(blocks.n_rows, blocks.n_columns, products.forward_into, products.backward, products.squares)
+    return Products(blocks.n_rows, blocks.n_columns, products.forward, products.backward, products.squares)

@@ -66,7 +66,7 @@ def make_kernel_products(K: Matrix, n_threads: int = 1) -> KernelProducts:
     return KernelProducts(
         m,
         2 * m,
-        forward_into=lambda f, out: np.copyto(out, f[m:]),
+        forward=lambda f: f[m:].copy(),
         backward=lambda g: np.concatenate([g, multiply(g)]),
         squares=lambda d: np.full(1, dot(d, squared_norms) / m),
         norms=np.sqrt(squared_norms),

@@ -62,9 +62,7 @@ class Part:
 
     def forward(self, key: int, w: Vector, against: Sequence[int]) -> tuple[float, list[float]]:
         """Compute and keep X w; return 0, or NaN if it is not finite, and its inner products with other vectors."""
-        scores = self._memory()
-        self._products.forward_into(w, scores)
-        self._vectors[key] = scores
+        self._vectors[key] = scores = self._products.forward(w, self._memory())
         return float(0.0 if np.isfinite(scores).all() else np.nan), [dot(self._vectors[o], scores) for o in against]
 
     def combine(self, key: int, terms: Terms) -> None:
@@ -174,7 +172,7 @@ class Part:
         return self._spare.pop() if self._spare else np.empty(self._products.n_rows)
 
     def _give_back(self, memory: Vector) -> None:
-        """Take memory back that nothing refers to any more."""
+        """Keep memory for other vectors; nothing may refer to it any more."""
         if len(self._spare) < _MOST_SPARE:
             self._spare.append(memory)
 

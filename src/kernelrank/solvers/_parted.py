@@ -350,8 +350,8 @@ def make_gathered_products(engine: Engine, n_rows_of_parts: Sequence[int]) -> Pr
     def ask(requests: list[Request]) -> list[Any]:
         return list(ask_again(lambda: engine.ask([[request] for request in requests])))
 
-    def forward_into(w: Vector, out: Vector) -> None:
-        np.concatenate(ask([("multiply", w)] * engine.n_parts), out=out)
+    def forward(w: Vector) -> Vector:
+        return np.concatenate(ask([("multiply", w)] * engine.n_parts))
 
     def backward(g: Vector) -> Vector:
         return _sum(ask([("multiply_transposed", part) for part in np.split(g, cuts)]))
@@ -359,7 +359,7 @@ def make_gathered_products(engine: Engine, n_rows_of_parts: Sequence[int]) -> Pr
     def squares(d: Vector) -> Vector:
         return _sum(ask([("multiply_squares", part) for part in np.split(d, cuts)]))
 
-    return Products(engine.n_rows, engine.n_columns, forward_into, backward, squares)
+    return Products(engine.n_rows, engine.n_columns, forward, backward, squares)
 
 
 def ask_again(ask: Callable[[], Any]) -> Any:

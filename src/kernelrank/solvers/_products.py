@@ -33,8 +33,8 @@ class Products:
     Attributes
     ----------
     n_rows, n_columns : int
-    forward_into : callable
-        w, out -> None; it computes X w.
+    forward : callable
+        w -> X w. Those of :func:`make_products` and :func:`make_block_products` take memory for the result as well.
     backward : callable
         g -> X' g, for g that sums to zero in every query.
     squares : callable
@@ -45,15 +45,9 @@ class Products:
 
     n_rows: int
     n_columns: int
-    forward_into: Callable[[Vector, Vector], None]
+    forward: Callable[..., Vector]
     backward: Callable[[Vector], Vector]
     squares: Callable[[Vector], Vector]
-
-    def forward(self, w: Vector) -> Vector:
-        """Return X w."""
-        out = np.empty(self.n_rows)
-        self.forward_into(w, out)
-        return out
 
     def inner(self, u: Vector, v: Vector) -> Any:
         """Return the inner product of two weight vectors; `u` may hold one per row."""
@@ -114,7 +108,7 @@ def restrict(products: Products, project: Callable[[Vector], Vector]) -> Product
     """Return products with X P, where P is an orthogonal projection; the matrix X P is not formed."""
     return replace(
         products,
-        forward_into=lambda w, out: products.forward_into(project(w), out),
+        forward=lambda w, *out: products.forward(project(w), *out),
         backward=lambda g: project(products.backward(g)),
     )
 
@@ -127,8 +121,10 @@ def _dense_products(X: NDArray[Any], n_threads: int, first: NDArray[np.int32], c
     if columns.drifts.any():
         options.update(origins=np.ascontiguousarray(first), drifts=columns.drifts.view(np.uint8))
 
-    def forward_into(w: Vector, out: Vector) -> None:
+    def forward(w: Vector, out: Vector | None = None) -> Vector:
+        out = np.empty(m) if out is None else out
         multiply_rows(X, contiguous(w), out, **options)
+        return out
 
     def backward(g: Vector, squared: bool = False) -> Vector:
         out = np.empty(n)
@@ -139,7 +135,7 @@ def _dense_products(X: NDArray[Any], n_threads: int, first: NDArray[np.int32], c
     def squares(d: Vector) -> Vector:
         return backward(d, squared=True)
 
-    return Products(m, n, forward_into, backward, squares)
+    return Products(m, n, forward, backward, squares)
 
 
 def _sparse_products(X: Any, n_threads: int, first: NDArray[np.int32], columns: Columns) -> Products:
@@ -149,24 +145,24 @@ def _sparse_products(X: Any, n_threads: int, first: NDArray[np.int32], columns: 
     if starts.dtype != indices.dtype:
         starts, indices = (part.astype(np.int64, copy=False) for part in (starts, indices))
 
-    def multiply(kernel: Callable[..., None], v: Vector, out: Vector, squared: bool = False) -> None:
+    def product(kernel: Callable[..., None], v: Vector, out: Vector, squared: bool = False) -> Vector:
         kernel(starts, indices, numbers, np.ascontiguousarray(v), out, n_threads, squared)
+        return out
 
     by_row = X.format == "csr"
 
-    def forward_into(w: Vector, out: Vector) -> None:
-        multiply(gather_product if by_row else scatter_product, w, out)
+    def forward(w: Vector, out: Vector | None = None) -> Vector:
+        return product(gather_product if by_row else scatter_product, w, np.empty(m) if out is None else out)
 
     def backward(g: Vector, squared: bool = False) -> Vector:
-        out = np.empty(n)
-        multiply(scatter_product if by_row else gather_product, g, out, squared)
+        out = product(scatter_product if by_row else gather_product, g, np.empty(n), squared)
         out[columns.constant] = 0.0
         return out
 
     def squares(d: Vector) -> Vector:
         return backward(d, squared=True)
 
-    return Products(m, n, forward_into, backward, squares)
+    return Products(m, n, forward, backward, squares)
 
 
 def _constant_in_queries(X: Any, queries: NDArray[np.int32], products: Products) -> NDArray[np.intp]:

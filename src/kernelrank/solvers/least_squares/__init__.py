@@ -8,7 +8,7 @@ the residual operator (``_residual.py``): of folds and pairs of one ranking (``_
 
 from kernelrank.solvers.least_squares._basis import Basis
 from kernelrank.solvers.least_squares._classes import ClassesHoldOut
-from kernelrank.solvers.least_squares._hold_out import NO_CLOSED_FORM, HoldOut, Undecomposed
+from kernelrank.solvers.least_squares._hold_out import NO_CLOSED_FORM, HoldOut, Undecomposed, check_once
 from kernelrank.solvers.least_squares._moments import HeldOutMoments, Moments, MomentsOfRows
 from kernelrank.solvers.least_squares._problem import LeastSquares, bytes_of_matrices, require_matrices
 from kernelrank.solvers.least_squares._queries import QueriesHoldOut
@@ -32,6 +32,7 @@ __all__ = [
     "Residual",
     "Undecomposed",
     "bytes_of_matrices",
+    "check_once",
     "decompose_kernel",
     "merge_ties",
     "require_matrices",
