@@ -4,7 +4,24 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from kernelrank.solvers._blocks import Block, BlockRows
 from kernelrank.solvers._columns import Rows, find_columns, find_common_columns, first_rows
+
+
+class Matrices:
+    """Several matrices, whose rows are compared with each other."""
+
+    stay = True
+
+    def __init__(self, matrices):
+        self._matrices, self.n_columns = matrices, matrices[0].shape[1]
+        self.n_rows = sum(X.shape[0] for X in matrices)
+
+    def __iter__(self):
+        start = 0
+        for X in self._matrices:
+            yield Block(start, X, None)
+            start += X.shape[0]
 
 
 def awkward(rng, m=600):
@@ -24,7 +41,7 @@ def awkward(rng, m=600):
 def test_columns_of_parts_are_those_of_the_whole(rng, form, cuts):
     X = awkward(rng)
     whole = find_columns(form(X), first_rows(None, len(X)))
-    found = find_common_columns([Rows(form(part)) for part in np.split(X, cuts)])
+    found = find_common_columns(BlockRows(Matrices([form(part) for part in np.split(X, cuts)])))
     np.testing.assert_array_equal(found.full, whole.full)
     np.testing.assert_array_equal(found.constant, whole.constant)
     assert 2 in found.constant
@@ -40,10 +57,10 @@ def test_columns_of_parts_are_those_of_the_whole(rng, form, cuts):
 def test_a_column_must_be_stored_in_every_part(rng):
     X = np.ones((10, 2))
     X[:5, 0] = 0.0
-    found = find_common_columns([Rows(sp.csr_matrix(X[5:])), Rows(sp.csr_matrix(X[:5]))])
+    found = find_common_columns(BlockRows(Matrices([sp.csr_matrix(X[5:]), sp.csr_matrix(X[:5])])))
     np.testing.assert_array_equal(found.full, [1])
 
 
 def test_a_single_row_has_constant_columns_only():
-    found = find_common_columns([Rows(np.array([[1.0, 2.0]]))])
+    found = find_common_columns(Rows(np.array([[1.0, 2.0]])))
     np.testing.assert_array_equal(found.constant, [0, 1])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelrank.dask._cluster import Cluster, answers_within, settle
 from kernelrank.dask._part import WorkerPart
 from kernelrank.dask._rows import PartRows
-from kernelrank.solvers import Columns, PartsLost, Request, ask_again, find_common_columns
+from kernelrank.solvers import PartsLost, Request, ask_again, find_common_columns
 
 _CHECK = 0.5  # seconds between looks at whether an actor is there that has not answered
 _REACH = 2.0  # seconds in which a worker must answer to be asked directly
@@ -93,8 +93,7 @@ class PartedRows:
 
     def prepare_common_products(self) -> None:
         """Prepare products for rows that are all compared with each other."""
-        columns: Columns = find_common_columns([self])
-        self.set_up([("prepare_products", columns)] * self.n_parts)
+        self.set_up([("prepare_products", find_common_columns(self))] * self.n_parts)
 
     def full_columns(self) -> NDArray[np.intp]:
         """Return the columns with a stored element in every row."""

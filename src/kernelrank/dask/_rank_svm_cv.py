@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -46,26 +46,21 @@ class _FoldPairs:
     n_pairs: int | float = 0
 
 
+@dataclass(frozen=True)
 class _RowsInParts(Representation):
     """Rows in parts that no query crosses.
 
-    Parameters
-    ----------
-    parts : Parts
-
     Attributes
     ----------
-    order : ndarray of shape (n_rows,)
-        Numbers of the rows, part after part.
+    parts : Parts
     """
 
-    def __init__(self, parts: Parts) -> None:
-        super().__init__(prepare_products(parts))
-        # The base class is frozen.
-        self.__dict__.update(parts=parts, order=np.concatenate(parts.rows))
+    parts: Parts = field(kw_only=True)
 
-    parts: Parts
-    order: NDArray[np.int64]
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Numbers of the rows, part after part."""
+        return np.concatenate(self.parts.rows)
 
     def oracle(self, pairs: Any, query_weighting: QueryWeighting, loss: LossName = "hinge") -> Oracle:
         """Return the risk of pairs that the parts count."""
@@ -221,7 +216,7 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
                 total = None if scaled is None else partial(total_weight, unit=unit, power=2)
                 self._choose(Representation(prepare_products(parts)), task, noted(parts), total)
             else:
-                in_parts = _RowsInParts(parts)
+                in_parts = _RowsInParts(prepare_products(parts), parts=parts)
                 task = _TaskInParts(in_parts, training, rows.weights, folds, scorer, self.n_jobs)
                 self._choose(in_parts, task, noted(parts), None)
             self.communication_ = parts.engine.communication

@@ -190,6 +190,6 @@ def make_block_products(blocks: Blocks, n_threads: int = 1, *, columns: Columns 
     """
     first = next(iter(blocks))
     if first.queries is None and columns is None:
-        columns = find_common_columns([BlockRows(blocks)])
+        columns = find_common_columns(BlockRows(blocks))
     products = _BlockProducts(blocks, n_threads, columns)
     return Products(blocks.n_rows, blocks.n_columns, products.forward, products.backward, products.squares)

@@ -9,7 +9,6 @@ rounding, divided by alpha. Neither changes the order of the scores in any query
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -99,23 +98,19 @@ class Rows:
         return kept
 
 
-def find_common_columns(sources: Sequence[RowSource]) -> Columns:
-    """Find columns to be shifted, and constant columns, of matrices whose rows are all compared with each other.
+def find_common_columns(source: RowSource) -> Columns:
+    """Find columns to be shifted, and constant columns, where all rows are compared with each other.
 
-    Each source is asked for a sample of its rows, and then for the columns that are constant in all of them.
+    The source is asked for a sample of its rows, and then for the columns that are constant in all of them.
     """
-    full = sources[0].full_columns()
-    for source in sources[1:]:
-        full = np.intersect1d(full, source.full_columns(), assume_unique=True)
-    n_rows = sum(source.n_rows for source in sources)
-    if len(full) == 0 or n_rows == 1:
+    full = source.full_columns()
+    if len(full) == 0 or source.n_rows == 1:
         return Columns(full, np.zeros(len(full)), np.zeros(len(full), np.bool_), full)
-    share = min(_SAMPLE_ROWS, max(16, _SAMPLE_ELEMENTS // len(full))) / n_rows
-    sample = np.concatenate([source.sample(full, int(np.ceil(share * source.n_rows))) for source in sources])
+    sample = source.sample(full, min(_SAMPLE_ROWS, max(16, _SAMPLE_ELEMENTS // len(full))))
     shift, first = _shift(sample), sample[0]
     constant = np.flatnonzero((sample == first).all(axis=0))
-    for source in sources:
-        constant = constant[source.are_constant(full[constant], first[constant])] if len(constant) else constant
+    if len(constant):
+        constant = constant[source.are_constant(full[constant], first[constant])]
     shift[constant] = 0.0
     return Columns(full, shift, np.zeros(len(full), np.bool_), full[constant])
 
