@@ -59,6 +59,7 @@ utilities.
 """
 BARS = "## Bars"
 CHUNKS, LEAST = 16, 160  # chunks, and the least number of rows of one
+MANY = 16  # workers of a small fit, which is little else than messages
 LIMIT = 300  # seconds for one fit on the cluster
 FEATURES, STORED, DENSE, QUERY = 10_000, 32, 46, 10
 MEAN_STORED = 28  # of those drawn, some are the same
@@ -236,6 +237,9 @@ def measure(run: Run) -> Found:
                 few = [(work, m) for m in sizes[:-1] for work in MAIN]
                 few += [(LEVELS, m) for m in (sizes[:1] if run.quick else sizes)]
             smaller += measure_cluster(client, few, workers, turns)
+    if MANY not in numbers:
+        with cluster_of(MANY, processes=not run.quick) as client:
+            smaller += measure_cluster(client, [(QUERIES, sizes[1] if run.quick else sizes[0])], MANY, turns)
     local = [each for each in main_points if each.workers == 0]
     return Found(local, [each for each in main_points if each.workers], [each for each in smaller if each.workers])
 
@@ -292,7 +296,12 @@ def bars(found: Found) -> list[Bar]:
 
 def report(found: Found, run: Run) -> list[str]:
     points = [*found.main, *found.smaller]
-    fitted = [each for each in points if each.workers < 4 and each.rows != sorted({p.rows for p in points})[-2]]
+    sizes = sorted({each.rows for each in points})
+    fitted = [
+        each
+        for each in points
+        if (each.workers < 4 and each.rows != sizes[-2]) or (each.workers == MANY and each.rows < sizes[-1])
+    ]
     held_out = [each for each in points if each not in fitted]
     costs = fit_costs(fitted)
     return [

@@ -54,7 +54,8 @@ The seconds of the solver are taken as a sum of costs: of counting, per row and 
 products, per element and product (sparse or dense); of each round of messages, of each message, and of each byte that
 passes the client. Work on rows is divided by the number of workers, or of cores if these are fewer. Scores that are
 gathered are counted in the client. The costs are found by non-negative least squares of relative errors, at the points
-with one or two workers and the smallest and the largest number of rows.
+with one or two workers and the smallest and the largest number of rows, and with 16 workers that have few rows, where
+most of the time is that of messages.
 """
 SWITCH = """
 ## Gathering or bins
@@ -70,7 +71,7 @@ grow with the size of a part, as many evaluations and products per iteration as 
 1.25 GB/s (10 Gbit/s) at the client, unless the measured cost per byte is larger. *products*, *counting*, *messages* and
 *link* are seconds per iteration. *worker GiB*: rows (8 bytes per dense element, 12 per stored one), without the copies
 that checks and moves of rows make for a time. *client GiB*: 16 bytes per query (its id and its number of rows) at the
-least, of which planning makes several copies; or three vectors of scores.
+least, of which planning makes several copies; three vectors of scores; or five arrays of bins for each worker.
 """
 COSTS = ("count", "bins", "sparse", "dense", "round", "message", "byte")
 UNITS = ("row and evaluation", "row and evaluation", "element and product", "element and product", "one", "one", "one")
@@ -177,14 +178,15 @@ def predictions(costs: np.ndarray, points: Sequence[Point]) -> Iterator[list[str
         point = like(case, points)
         n = point.iterations
         count, bins, sparse, dense, rounds, messages, link = seconds_of(point, costs)
-        on_client = 16 * case.rows / QUERY if case.counting == "queries" else 24 * case.rows
+        bins_of_worker = point.sent / point.evaluations / 16  # two numbers of 8 bytes travel for each
+        on_client = {"queries": 16 * case.rows / QUERY, "gather": 24 * case.rows, "bins": 40 * bins_of_worker}
         row = point.stored * (8 if case.data == "queries" else 12)
         seconds = count + bins + sparse + dense + rounds + messages + link
         yield [
             *(case.data, case.counting, f"{case.rows:.0e}".replace("e+", "e"), f"{case.workers:,}"),
             *(f"{point.sent / n / 1e6:,.3g}", f"{seconds:,.3g}", f"{sparse + dense:,.3g}", f"{count + bins:,.3g}"),
             *(f"{rounds + messages:,.3g}", f"{link:,.3g}", f"{row * case.rows / case.workers / GIB:,.3g}"),
-            "" if case.counting == "bins" else f"{on_client / GIB:,.3g}",
+            f"{on_client[case.counting] / GIB:,.3g}",
         ]
 
 

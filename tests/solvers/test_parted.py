@@ -245,3 +245,15 @@ def test_scores_too_far_apart_for_bins_are_an_error(rng):
     oracle, _ = in_bins(X, y, None, [50], by_levels=True)
     with pytest.raises(ValueError, match='counting="gather"'):
         oracle.risk(oracle.scores(np.ones(2)))
+
+
+def test_few_bins_for_many_parts_are_part_of_the_certificate(rng, monkeypatch):
+    monkeypatch.setattr("kernelrank.solvers._binned_oracle._MOST_POOLED", 3 * 64)
+    X = rng.normal(size=(500, 4))
+    y = np.digitize(X[:, 0] + rng.normal(size=500), np.linspace(-2, 2, 12)).astype(float)
+    oracle, _ = in_bins(X, y, None, [3, 8], by_levels=False)
+    exact = LinearOracle(make_products(X), PairwiseHinge(UtilityPairs(y), "pair"))
+    w = rng.normal(size=4)
+    risk, truth = oracle.risk(oracle.scores(w)), exact.risk(exact.scores(w)).value
+    assert truth <= risk.value <= truth + 0.1
+    assert risk.value - (risk.offset + oracle.subgradient(risk.g) @ w) > 1e-3  # more than all bins would leave

@@ -13,7 +13,8 @@ from kernelrank.solvers._part import Request, Share
 from kernelrank.solvers._parted import Engine, PartedOracle, RowVector
 
 _FIRST_RESOLUTION = 256  # bins per unit
-_MOST_BINS, _MOST_COUNTS = 1 << 17, 1 << 20  # of a group, and of all groups of a part
+_MOST_BINS = 1 << 17  # of a group
+_MOST_COUNTS, _MOST_POOLED = 1 << 20, 1 << 24  # bins of all groups of a part, and of all parts
 _SHARE_OF_TOL = 0.01  # error due to bins
 
 
@@ -44,7 +45,8 @@ class BinnedOracle(PartedOracle):
         super().__init__(engine)
         self._groups, self._total, self._accuracy = groups, total, _SHARE_OF_TOL * tol
         self._resolution, self._error = _FIRST_RESOLUTION, 0.0
-        self._most = min(_MOST_BINS, _MOST_COUNTS // max(len(each) for each in groups))
+        sizes = [len(each) for each in groups]
+        self._most = min(_MOST_BINS, _MOST_COUNTS // max(sizes), _MOST_POOLED // sum(sizes))
 
     def _error_of_value(self) -> float:
         return self._error
