@@ -77,10 +77,22 @@ MUTANTS = {
     ),
     "src/kernelrank/io/_row_cutting.py": (
         STORES,
-        [("stops[max(n_whole - 1, 0)]", "fits"), ("sizes[-1] += more[0]", "sizes[-1] = more[0]")],
+        [
+            ("last = max(last, first + 1)", "last += 1"),
+            ("yield last\n            last = block", "yield block"),
+            ("sizes[-1] += more[0]", "sizes[-1] = more[0]"),
+        ],
     ),
     "src/kernelrank/io/_row_files.py": (STORES, [("memory[(number + 1) % 2]", "memory[number % 2]")]),
-    "src/kernelrank/io/_row_writer.py": (STORES, [("there[number] != chunk", "there[number].n_rows != chunk.n_rows")]),
+    "src/kernelrank/io/_row_writer.py": (
+        STORES,
+        [
+            ("there[number] != chunk", "there[number].n_rows != chunk.n_rows"),
+            ("known and _is_there(folder, before)", "known"),
+            ("if known else before is not None and before.complete", "if known else False"),
+            ("if len(chunks) > n_listed:", "if False:"),
+        ],
+    ),
     # Pairs
     "src/kernelrank/pairs/_graph.py": (
         GRAPHS,
@@ -293,7 +305,6 @@ MUTANTS = {
         [
             ("drifts = _are_far(size, inside)", "drifts = np.zeros_like(shift, np.bool_)"),
             ("counts == stop - start", "counts >= 1"),
-            ("full = np.intersect1d(full, source.full_columns(), assume_unique=True)", "source.full_columns()"),
             ("constant = constant[source.are_constant(full[constant], first[constant])]", "constant = constant"),
         ],
     ),
@@ -302,6 +313,7 @@ MUTANTS = {
         [
             ("total = part if total is None else total + part", "total = part"),
             ("self.columns[number]", "self.columns[0]"),
+            ("full = np.intersect1d(full, Rows(block.X).full_columns(), assume_unique=True)", "Rows(block.X)"),
         ],
     ),
     "src/kernelrank/solvers/_greedy.py": (

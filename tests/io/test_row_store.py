@@ -4,6 +4,7 @@ import errno
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 import scipy.sparse as sp
 
 from kernelrank import _memory
-from kernelrank.io import RowStore, _row_sources, _row_tables, dump_svmlight, load_svmlight, load_table
+from kernelrank.io import RowStore, _row_sources, _row_tables, _row_writer, dump_svmlight, load_svmlight, load_table
 from kernelrank.io._row_writer import write_rows
 
 M, N = 400, 6
@@ -315,6 +316,54 @@ def test_a_block_that_was_lost_is_written_again(rng, folder):
     assert content(folder) == before
 
 
+def test_a_file_that_was_lost_is_written_again_from_the_same_text(rng, folder, tmp_path):
+    X, y, _ = make(rng)
+    dump_svmlight(X, y, tmp_path / "a.txt")
+    RowStore.write_svmlight(folder, tmp_path / "a.txt", block_bytes=2_000)
+    before = content(folder)
+    for name in ("rows-00000001.bin", "rows-00000002.bin"):
+        (folder / name).unlink()
+        with pytest.raises(ValueError, match=r"Write the rows again with the same source: the other files stay\."):
+            RowStore(folder)
+        RowStore.write_svmlight(folder, tmp_path / "a.txt", block_bytes=2_000)
+    assert content(folder) == before
+
+
+def test_a_store_that_is_complete_stays_as_it_is(rng, folder):
+    X, y, _ = rows = make(rng)
+    block_bytes = 50 * 8 * N  # the last block is full, and more rows are another block
+    RowStore.write(folder, cut(rows), block_bytes=block_bytes)
+    before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    RowStore.write(folder, cut(rows, 100), block_bytes=block_bytes)
+    for more in (1, 500):
+        with pytest.raises(ValueError, match="of the source are not those that were written before"):
+            RowStore.write(folder, [(X, y), (X[:more], y[:more])], block_bytes=block_bytes)
+    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+    assert RowStore(folder).n_rows == M
+
+
+def test_the_manifest_is_written_after_each_sixteenth_of_the_blocks(rng, folder, monkeypatch):
+    X, y, _ = make(rng, m=2_000)
+    listed, write = [], _row_writer.write_manifest
+
+    def count(folder, manifest):
+        listed.append(len(manifest.chunks))
+        write(folder, manifest)
+
+    def stop():
+        yield X, y
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_row_writer, "write_manifest", count)
+    with pytest.raises(KeyboardInterrupt):
+        RowStore.write(folder, stop(), block_bytes=8 * N)
+    n_blocks = len(list(folder.glob("*.bin")))
+    assert 1_900 < n_blocks == listed[-1] < 2_000  # the last one waits for more rows
+    assert len(listed) < 120
+    RowStore.write(folder, [(X, y)], block_bytes=8 * N)
+    assert listed[-1] == 2_000
+
+
 def test_one_writer_at_a_time(rng, folder):
     rows = make(rng)
 
@@ -436,6 +485,40 @@ def test_damage_is_noticed(stored, name, change, match):
     assert str(stored / name) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "remedy"),
+    [
+        ("rows-00000001.bin", flip(100), r"Remove the file, and write the rows again with the same source: the other"),
+        ("rows-00000001.bin", lambda found: found[:-1], r"Remove the file, and write the rows again with the same"),
+        ("manifest.json", lambda found: found[:-2], r"Remove the folder, and write the rows again\."),
+    ],
+)
+def test_damage_is_repaired_as_the_error_says(rng, folder, name, change, remedy):
+    rows = make(rng, ids=NUMBERS)
+    RowStore.write(folder, cut(rows), block_bytes=4_000)
+    before = content(folder)
+    edit(folder / name, change)
+    with pytest.raises(ValueError, match=remedy):
+        RowStore(folder).verify()
+    (folder / name).unlink() if "the file" in remedy else shutil.rmtree(folder)
+    RowStore.write(folder, cut(rows), block_bytes=4_000)
+    assert content(folder) == before
+
+
+def test_one_block_is_read_from_its_own_file(stored, monkeypatch):
+    store = RowStore(stored)
+    whole, y, codes = read(store)[0], store.y, store.query_codes()
+    monkeypatch.chdir(stored)
+    assert RowStore(".").path == stored
+    for name in stored.glob("rows-*.bin"):
+        if name.name != "rows-00000001.bin":
+            name.unlink()
+    first = store.block_sizes[0]
+    rows = slice(first, first + store.block_sizes[1])
+    for found, expected in zip(store.read_block(1), (whole, y, codes), strict=True):
+        np.testing.assert_array_equal(found, expected[rows])
+
+
 def test_a_missing_file(stored):
     (stored / "rows-00000001.bin").unlink()
     with pytest.raises(ValueError, match=r"rows-00000001\.bin: the file is missing"):
@@ -473,6 +556,10 @@ def test_a_file_that_changes_while_it_is_read(stored):
         {"chunks": [[1, N, 1, 0]]},
         {"chunks": 5},
         {"format": "csr", "chunks": [[1, 1, 1, 2, 1, [0, 0]]]},
+        {"chunks": [[1, N, 2, 2, 0, [0, 0]]]},
+        {"chunks": []},
+        {"features": "abcdef"},
+        {"source": ["a.txt"]},
     ],
 )
 def test_manifests_that_cannot_be(stored, change):

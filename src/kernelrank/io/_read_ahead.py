@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.io._row_manifest import REPAIR
+
 _SLICE = 1 << 22  # bytes read at once, after which a reader can stop
 _LONGEST = 0.5  # seconds to wait for that
 
@@ -29,14 +31,12 @@ def read_section(
         while view and not (stopped and stopped.is_set()):
             n = file.readinto(view[:_SLICE])
             if not n:
-                raise ValueError(f"{path}: damaged: it is shorter than it was. Write the rows again.")
+                raise ValueError(f"{path}: damaged: it is shorter than it was. {REPAIR}")
             if checksum is not None:
                 found = zlib.crc32(view[:n], found)
             view = view[n:]
     if checksum is not None and not view and found != checksum:
-        raise ValueError(
-            f"{path}: damaged: the checksum is not that of the manifest. Remove the folder, and write the rows again."
-        )
+        raise ValueError(f"{path}: damaged: the checksum is not that of the manifest. {REPAIR}")
 
 
 class ReadAhead:

@@ -19,58 +19,61 @@ def cut(parts: Iterator[Part], block_bytes: int) -> Iterator[Part]:
     The blocks depend on the rows only, not on the parts that they come in.
     """
     waiting: list[Part] = []
+    n_bytes, is_one_query = 0, False
     for part in parts:
         waiting.append(part)
-        n_bytes = sum(_bytes_of(each.X) for each in waiting)
+        n_bytes += _bytes_of(part.X)
+        is_one_query = _has_one_query(part) and (len(waiting) == 1 or (is_one_query and part.ids == waiting[0].ids))
         if n_bytes <= block_bytes:
             continue
-        if _is_one_query(waiting):
+        if is_one_query:
             what = f"Query {waiting[0].ids[0]!r}, of which {n_bytes} bytes were read," if waiting[0].ids else ""
             require_memory(2.0 * n_bytes, what, "Split the query, or use fewer features.")
             continue
-        rest = _join(waiting)
-        while (n_rows := _first_block(rest, block_bytes)) is not None:
-            yield _rows_of(rest, 0, n_rows)
-            rest = _rows_of(rest, n_rows, len(rest.y))
-        waiting = [rest]
+        blocks = _blocks(_join(waiting), block_bytes)
+        last = next(blocks)  # to which later rows may belong
+        for block in blocks:
+            yield last
+            last = block
+        waiting, n_bytes, is_one_query = [last], _bytes_of(last.X), _has_one_query(last)
     if waiting:
-        rest = _join(waiting)
-        while (n_rows := _first_block(rest, block_bytes)) is not None:
-            yield _rows_of(rest, 0, n_rows)
-            rest = _rows_of(rest, n_rows, len(rest.y))
-        yield rest
+        yield from _blocks(_join(waiting), block_bytes)
+
+
+def _has_one_query(part: Part) -> bool:
+    return part.ids is not None and len(part.ids) == 1
 
 
 def _bytes_of(X: Any) -> int:
-    return int(_ends_of_rows(X)[-1]) if sp.issparse(X) else int(X.nbytes)
+    return int(_bytes_before(X)[-1]) if sp.issparse(X) else int(X.nbytes)
 
 
-def _ends_of_rows(X: Any) -> NDArray[np.int64]:
-    """Return the bytes before each row of a sparse matrix, and in all."""
-    return np.asarray(X.indptr * np.int64(X.dtype.itemsize + 4) + 4 * np.arange(len(X.indptr)), np.int64)
+def _bytes_before(X: Any) -> NDArray[np.int64]:
+    """Return the bytes before each row of a matrix, and in all."""
+    rows = np.arange(X.shape[0] + 1)
+    if sp.issparse(X):
+        return np.asarray(X.indptr * np.int64(X.dtype.itemsize + 4) + 4 * rows, np.int64)
+    return np.asarray(rows * (X.shape[1] * X.dtype.itemsize), np.int64)
 
 
-def _first_block(rows: Part, block_bytes: int) -> int | None:
-    """Return the number of rows of the first block, None if later rows may belong to it."""
-    if sp.issparse(rows.X):
-        fits = int(np.searchsorted(_ends_of_rows(rows.X), block_bytes, side="right")) - 1
-    else:
-        fits = block_bytes // (rows.X.shape[1] * rows.X.dtype.itemsize)
-    fits = max(fits, 1)
-    if fits >= len(rows.y):
-        return None
-    if rows.sizes is None:
-        return fits
-    stops = np.cumsum(rows.sizes)
-    n_whole = int(np.searchsorted(stops, fits, side="right"))
-    if n_whole == 0 and len(stops) == 1:
-        return None
-    return int(stops[max(n_whole - 1, 0)])
-
-
-def _is_one_query(parts: list[Part]) -> bool:
-    ids = parts[0].ids
-    return ids is not None and all(each.ids is not None and {*each.ids} == {ids[0]} for each in parts)
+def _blocks(rows: Part, block_bytes: int) -> Iterator[Part]:
+    """Yield consecutive rows of at most `block_bytes` or one query, each as large as possible."""
+    X, y, sizes, ids = rows
+    bounds = np.arange(len(y) + 1) if sizes is None else np.append(0, np.cumsum(sizes))
+    n_bytes = _bytes_before(X)[bounds]
+    first = 0
+    while first < len(bounds) - 1:
+        last = int(np.searchsorted(n_bytes, n_bytes[first] + block_bytes, side="right")) - 1
+        last = max(last, first + 1)
+        some = X[bounds[first] : bounds[last]]
+        if sp.issparse(some):
+            some.has_canonical_format = True
+        labels = y[bounds[first] : bounds[last]]
+        if sizes is None or ids is None:
+            yield Part(some, labels, None, None)
+        else:
+            yield Part(some, labels, sizes[first:last], ids[first:last])
+        first = last
 
 
 def _join(parts: list[Part]) -> Part:
@@ -101,15 +104,3 @@ def _join(parts: list[Part]) -> Part:
             ids += part.ids
             sizes += more
     return Part(X, y, np.array(sizes), ids)
-
-
-def _rows_of(rows: Part, start: int, stop: int) -> Part:
-    """Return consecutive rows, which begin and end with queries."""
-    X = rows.X[start:stop]
-    if sp.issparse(X):
-        X.has_canonical_format = True
-    if rows.sizes is None or rows.ids is None:
-        return Part(X, rows.y[start:stop], None, None)
-    bounds = np.append(0, np.cumsum(rows.sizes))
-    first, last = np.searchsorted(bounds, [start, stop])
-    return Part(X, rows.y[start:stop], rows.sizes[first:last], rows.ids[first:last])

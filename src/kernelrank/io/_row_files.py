@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelrank._memory import require_memory
 from kernelrank.io._read_ahead import ReadAhead, read_section
 from kernelrank.io._row_chunks import check_labels_of, check_rows_of, decode_ids, decode_rows, label_arrays, split
-from kernelrank.io._row_manifest import Manifest, file_of, sizes_of
+from kernelrank.io._row_manifest import REPAIR, Manifest, file_of, sizes_of
 
 
 class StoredRows(NamedTuple):
@@ -46,6 +46,11 @@ class Labels(NamedTuple):
         return decode_ids(self.text, self.lengths)
 
 
+def codes_of(sizes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the number 0, 1, ... of the query of each row."""
+    return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+
+
 class RowFiles:
     """Files of a row store.
 
@@ -71,8 +76,8 @@ class RowFiles:
         """Reset which files have the right checksum."""
         self._checked.clear()
 
-    def blocks(self, first: int = 0, stop: int | None = None) -> Iterator[StoredRows]:
-        """Read all rows, or those of some consecutive files, one block after the other.
+    def blocks(self) -> Iterator[StoredRows]:
+        """Read all rows, one block after the other.
 
         Yields
         ------
@@ -85,6 +90,11 @@ class RowFiles:
             If a file is damaged.
         """
         sizes = self.query_sizes() if self._manifest.ids is not None else None
+        for number, X in enumerate(self.matrices()):
+            yield StoredRows(self.starts[number], X, None if sizes is None else codes_of(sizes[number]))
+
+    def matrices(self, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        """Yield X of each file, or of some consecutive ones; see `blocks`."""
         n_bytes = [sizes_of(self._manifest, chunk)[0] for chunk in self._manifest.chunks]
         n_files = len(n_bytes) if stop is None else stop
         what = f"{self._folder}: reading blocks of {max(n_bytes)} bytes"
@@ -98,11 +108,7 @@ class RowFiles:
                 if number + 1 < n_files:
                     ahead = self._read_ahead(number + 1, memory[(number + 1) % 2][: n_bytes[number + 1]])
                     ahead.start()
-                X = self._matrix(number, memory[number % len(memory)][: n_bytes[number]])
-                codes = None
-                if sizes is not None:
-                    codes = np.repeat(np.arange(len(sizes[number]), dtype=np.int32), sizes[number])
-                yield StoredRows(self.starts[number], X, codes)
+                yield self._matrix(number, memory[number % len(memory)][: n_bytes[number]])
         finally:
             ahead.stop()
 
@@ -116,7 +122,7 @@ class RowFiles:
             if number not in self._checked:
                 check_rows_of(X, self._manifest.chunks[number].n_stored)
         except ValueError as error:
-            raise ValueError(f"{file_of(self._folder, number)}: damaged: {error}.") from None
+            raise ValueError(f"{file_of(self._folder, number)}: damaged: {error}. {REPAIR}") from None
         self._checked.add(number)
         if self._manifest.format == "csr":
             X.has_canonical_format = True
@@ -138,5 +144,5 @@ class RowFiles:
             try:
                 check_labels_of(y, sizes, lengths, chunk.id_bytes)
             except ValueError as error:
-                raise ValueError(f"{path}: damaged: {error}.") from None
+                raise ValueError(f"{path}: damaged: {error}. {REPAIR}") from None
             yield self.starts[number], Labels(y, sizes, text, lengths)

@@ -18,6 +18,7 @@ _KIND, _VERSION = "kernelrank row store", 1
 _LARGEST = 2**62
 _MOST_FEATURES = 1 << 24  # of sparse rows; more only if the files have as many bytes
 _IDS = (None, "integers", "text", "as written")
+REPAIR = "Remove the file, and write the rows again with the same source: the other files stay."
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,9 @@ def read_manifest(folder: Path) -> Manifest:
             raise ValueError(f"it has version {version!r}, but this version of kernelrank reads version {_VERSION}")
         return _parse(content)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ValueError(f"{path}: damaged or not the manifest of a row store: {error}.") from None
+        raise ValueError(
+            f"{path}: damaged or not the manifest of a row store: {error}. Remove the folder, and write the rows again."
+        ) from None
 
 
 def _parse(content: dict[str, Any]) -> Manifest:
@@ -107,8 +110,14 @@ def _parse(content: dict[str, Any]) -> Manifest:
     flags = isinstance(manifest.complete, bool) and (manifest.zero_based in (None, True, False))
     if not known or not flags or _whole(manifest.n_features) < 1 or _whole(manifest.block_bytes) < 1:
         raise ValueError("a field has a value that is not possible")
+    if manifest.complete and not chunks:
+        raise ValueError("it has no rows")
+    if not isinstance(manifest.source, dict | None):
+        raise ValueError("the source is not described as it should be")
     names = manifest.features
-    if names is not None and (len(names) != manifest.n_features or not all(isinstance(each, str) for each in names)):
+    if names is not None and not (
+        isinstance(names, list) and len(names) == manifest.n_features and all(isinstance(each, str) for each in names)
+    ):
         raise ValueError("the names of the features do not fit their number")
     for each in chunks:
         if (
@@ -116,6 +125,8 @@ def _parse(content: dict[str, Any]) -> Manifest:
             or each.index_bytes not in ((4, 8) if sparse else (0,))
             or (not sparse and each.n_stored != each.n_rows * manifest.n_features)
             or (each.n_queries > 0) != (manifest.ids is not None)
+            or each.n_queries > each.n_rows
+            or (each.id_bytes > 0 and not each.n_queries)
         ):
             raise ValueError("the sizes of a file of rows contradict each other")
     return manifest
@@ -150,12 +161,11 @@ def check_files(folder: Path, manifest: Manifest) -> None:
         try:
             found = os.stat(path).st_size
         except FileNotFoundError:
-            raise ValueError(f"{path}: the file is missing. Remove the folder, and write the rows again.") from None
-        if found != expected:
             raise ValueError(
-                f"{path}: damaged: it has {found} bytes instead of {expected}. Remove the folder, and write the rows"
-                " again."
-            )
+                f"{path}: the file is missing. Write the rows again with the same source: the other files stay."
+            ) from None
+        if found != expected:
+            raise ValueError(f"{path}: damaged: it has {found} bytes instead of {expected}. {REPAIR}")
         total += found
     check_width(folder, manifest, total)
 

@@ -95,6 +95,22 @@ def runs_of(ids: NDArray[Any]) -> NDArray[np.intp]:
     return np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.empty(0, np.intp)
 
 
+def name_runs(ids: NDArray[Any], what: str) -> tuple[str, list[str], NDArray[np.intp]]:
+    """Return the type of ids, and the id and the first row of each run of rows of the same query.
+
+    Raises
+    ------
+    ValueError
+        If they are neither integers nor text.
+    """
+    starts = runs_of(ids)
+    found = ids[starts].tolist()
+    whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
+    if not whole and not all(isinstance(each, str) for each in found):
+        raise ValueError(f"{what} must hold integers or text, got {found[0]!r}.")
+    return "integers" if whole else "text", [str(each) for each in found], starts
+
+
 class Arrays(Source):
     """Chunks ``(X, y)`` or ``(X, y, qid)``.
 
@@ -152,16 +168,10 @@ class Arrays(Source):
         ids = as_id_array(qid)
         if ids.shape != (len(y),):
             raise ValueError(f"qid of {where} has shape {ids.shape}, but there are {len(y)} rows.")
-        starts = runs_of(ids)
-        found = ids[starts].tolist()
-        whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
-        if not whole and not all(isinstance(each, str) for each in found):
-            raise ValueError(f"qid of {where} must hold integers or text, got {found[0]!r}.")
-        kind = "integers" if whole else "text"
+        kind, texts, starts = name_runs(ids, f"qid of {where}")
         self.ids = kind if self.ids is None else self.ids
         if kind != self.ids:
             raise ValueError(f"qid of {where} holds {kind}, and those before {self.ids}.")
-        texts = [str(each) for each in found]
         return Part(X, y, self._queries.runs(texts, starts, len(y)), texts)
 
 

@@ -14,7 +14,7 @@ from kernelrank._rules import CALLABLE, COUNT, FLAG, NAMES, NONE, PATH, TEXT, Ru
 from kernelrank._threads import resolve_threads
 from kernelrank.io._files import PathOrFile
 from kernelrank.io._load import DTYPE
-from kernelrank.io._row_files import RowFiles, StoredRows
+from kernelrank.io._row_files import RowFiles, StoredRows, codes_of
 from kernelrank.io._row_manifest import NAME, check_files, read_manifest
 from kernelrank.io._row_sources import Arrays, Source, SvmlightText
 from kernelrank.io._row_tables import TableRows
@@ -91,7 +91,7 @@ class RowStore:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         PATH("path", path)
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # also for workers that start in another folder
         try:
             self._manifest = manifest = read_manifest(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -297,7 +297,7 @@ class RowStore:
         """Return the number 0, 1, ... of the query of each row; None without queries."""
         if not self.n_queries:
             return None
-        return np.repeat(np.arange(self.n_queries, dtype=np.int32), np.concatenate(self._files.query_sizes()))
+        return codes_of(np.concatenate(self._files.query_sizes()))
 
     def blocks(self) -> Iterator[StoredRows]:
         """Read all rows, one block after the other.
@@ -339,12 +339,12 @@ class RowStore:
             If a file is damaged.
         """
         whole(0, len(self.block_sizes) - 1)("number", number)
-        [block] = self._files.blocks(number, number + 1)
+        [X] = self._files.matrices(number, number + 1)
         [(_, labels)] = self._files.labels(number, number + 1)
-        queries = None
-        if block.queries is not None:
-            queries = block.queries + np.int32(sum(each.n_queries for each in self._manifest.chunks[:number]))
-        return block.X, labels.y, queries
+        if not self.n_queries:
+            return X, labels.y, None
+        before = sum(each.n_queries for each in self._manifest.chunks[:number])
+        return X, labels.y, codes_of(labels.sizes) + np.int32(before)
 
     def verify(self) -> None:
         """Read all files and compare their checksums with the manifest.

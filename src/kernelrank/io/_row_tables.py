@@ -13,7 +13,7 @@ import numpy as np
 from kernelrank._validation import check_matrix
 from kernelrank.io._files import name_of
 from kernelrank.io._row_chunks import Part
-from kernelrank.io._row_sources import Queries, Source, check_finite, origin_of, runs_of
+from kernelrank.io._row_sources import Queries, Source, check_finite, name_runs, origin_of
 from kernelrank.io._tables import QID, file_kind, ids_column, split_table
 
 _BATCH_ELEMENTS = 1 << 20
@@ -76,13 +76,8 @@ class TableRows(Source):
     def _part(self, X: Any, y: Any, qid: Any, is_text: bool) -> Part:
         if qid is None:
             return Part(X, y, None, None)
-        starts = runs_of(qid)
-        found = qid[starts].tolist()
-        whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
-        if not whole and not all(isinstance(each, str) for each in found):
-            raise ValueError(f"{self._name}: query ids must be integers or text, got {found[0]!r}.")
-        self.ids = "as written" if is_text else "integers" if whole else "text"
-        texts = [str(each) for each in found]
+        kind, texts, starts = name_runs(qid, f"{self._name}: the column of query ids")
+        self.ids = "as written" if is_text else kind
         return Part(X, y, self._queries.runs(texts, starts, len(y)), texts)
 
     def _batches(self) -> Iterator[tuple[nw.DataFrame[Any], bool]]:

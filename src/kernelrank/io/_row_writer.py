@@ -29,6 +29,7 @@ from kernelrank.io._temporary import HAS_LOCKS, lock
 
 Report = Callable[[int, float | None], None]
 
+_LISTED_AGAIN = 16  # the manifest is written after each sixteenth of the blocks, as writing it takes longer with each
 _OURS = re.compile(r"rows-\d{8,}\.bin|manifest\.json|\.kernelrank-[0-9a-f]{16}\.tmp")
 
 
@@ -38,12 +39,14 @@ def write_rows(folder: Path, source: Source, block_bytes: int, report: Report | 
     Raises
     ------
     ValueError
-        If the folder has other files or the rows of another source, or there are no rows.
+        If the folder has other files or the rows of another source, or there are no rows. A store that is complete
+        stays as it is then.
     """
     folder.mkdir(exist_ok=True)
     with _locked(folder):
         before = _found(folder)
-        if before is not None and before.complete and source.origin is not None and before.source == source.origin:
+        known = before is not None and before.complete and source.origin is not None and before.source == source.origin
+        if before is not None and known and _is_there(folder, before):
             return
         parts = source.parts()
         first = next(parts, None)
@@ -68,27 +71,41 @@ def _write_blocks(
     folder: Path, manifest: Manifest, blocks: Iterator[Part], before: Manifest | None, source: Source, report: Any
 ) -> None:
     there, chunks, n_rows, width = before.chunks if before else [], [], 0, manifest.n_features
-    for number, block in enumerate(blocks):
-        chunk, content = encode(block)
-        width = max(width, block.X.shape[1])
-        path, known = file_of(folder, number), number < len(there)
-        if known and there[number] != chunk:
-            raise ValueError(_differs(folder, n_rows, chunk))
-        if not known or _size(path) != sum(sizes_of(manifest, chunk)):
-            with replace_file(path, compress=False) as file:
-                for piece in content:
-                    file.write(piece)
-        chunks.append(chunk)
-        n_rows += chunk.n_rows
-        if not known:
-            write_manifest(folder, replace(manifest, chunks=chunks, n_features=width))
-        if report is not None:
-            report(n_rows, source.share)
+    n_listed = len(there)
+    try:
+        for number, block in enumerate(blocks):
+            chunk, content = encode(block)
+            path, known = file_of(folder, number), number < len(there)
+            if there[number] != chunk if known else before is not None and before.complete:
+                raise ValueError(_differs(folder, n_rows, chunk))
+            if not known or _size(path) != sum(sizes_of(manifest, chunk)):
+                with replace_file(path, compress=False) as file:
+                    for piece in content:
+                        file.write(piece)
+            chunks.append(chunk)
+            n_rows, width = n_rows + chunk.n_rows, max(width, block.X.shape[1])
+            if (len(chunks) - n_listed) * _LISTED_AGAIN >= len(chunks):
+                write_manifest(folder, replace(manifest, chunks=chunks, n_features=width))
+                n_listed = len(chunks)
+            if report is not None:
+                report(n_rows, source.share)
+    except BaseException:
+        if len(chunks) > n_listed:
+            with suppress(OSError):  # such as that of a full disk
+                write_manifest(folder, replace(manifest, chunks=chunks, n_features=width))
+        raise
     if len(there) > len(chunks):
         raise ValueError(_differs(folder, n_rows, there[len(chunks)]))
     finished = replace(manifest, chunks=chunks, n_features=width, complete=True)
     check_width(folder, finished, sum(_size(file_of(folder, number)) for number in range(len(chunks))))
-    write_manifest(folder, finished)
+    if finished != before:
+        write_manifest(folder, finished)
+
+
+def _is_there(folder: Path, manifest: Manifest) -> bool:
+    """Return whether all files are there, with their sizes."""
+    expected = (sum(sizes_of(manifest, chunk)) for chunk in manifest.chunks)
+    return all(_size(file_of(folder, number)) == size for number, size in enumerate(expected))
 
 
 def _differs(folder: Path, n_rows: int, chunk: Chunk) -> str:
