@@ -47,7 +47,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         How pairs of one ranking, without queries, are counted across workers. "gather" collects the scores of all rows
         in the client, 8 bytes per row in each direction and iteration: exact. "bins" collects histograms of scores,
         whose size does not depend on the number of rows; the error is part of `gap_`. Rows go to workers by ranges of y
-        first, unless there are at most 64 distinct values. "auto" gathers up to two million rows, with the squared
+        first, unless there are at most 64 distinct values. "auto" gathers up to half a million rows, with the squared
         hinge, and where a few scores are so far from the others that bins would be too wide.
     client : distributed.Client, default=None
         By default the client that was made last in this process; if there is none, chunks are computed by Dask's local
