@@ -275,7 +275,7 @@ def test_a_worker_that_does_not_come_back(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", ["loading", "rounds"])
 def test_the_last_worker_dies(tmp_path, monkeypatch, phase):
-    monkeypatch.setattr(_cluster, "_PATIENCE", 2)
+    monkeypatch.setattr(_cluster, "_PATIENCE", 6)
     X, y, options, parameters, _ = problem("hinge")
     with lasting_cluster(tmp_path, 2) as (client, _, workers), Deaths(tmp_path, 2):
         names = "|".join(client.scheduler_info(n_workers=-1)["workers"])
@@ -286,9 +286,9 @@ def test_the_last_worker_dies(tmp_path, monkeypatch, phase):
 
         chunks = chunks_of(X, functools.partial(say, tmp_path)) if phase == "loading" else da.from_array(X, 100)
         start = time.monotonic()
-        with pytest.raises(RuntimeError, match=rf"no worker for 2 seconds.*({names})"):
+        with pytest.raises(RuntimeError, match=rf"no worker for 6 seconds.*({names})"):
             within(LIMIT, RankSVM(client=client, verbose=report, **parameters).fit, chunks, y, **options)
-        assert time.monotonic() - start < 15
+        assert time.monotonic() - start < 20
         with worker_without_nanny(client.scheduler.address):
             client.wait_for_workers(1, timeout=60)
             assert_nothing_is_left(client)
