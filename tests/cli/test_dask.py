@@ -44,6 +44,14 @@ def test_a_scheduler_that_is_not_there_is_one_line(shell, train, tmp_path, monke
     assert shell.code == 2
     assert "there is no Dask scheduler at tcp://127.0.0.1:9" in shell.err
     assert not (tmp_path / "m.kr").exists()
+    assert not (tmp_path / "rows").exists()  # nothing is written before
+
+
+def test_errors_of_the_cluster_are_one_line(shell, train, address, tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelrank.dask._workers.installed", lambda: "another")
+    shell("train", train.path, "--out-of-core", tmp_path / "r", "--dask", address, "-o", tmp_path / "m.kr")
+    assert shell.code == 2
+    assert "--dask: The worker tcp://" in shell.err
 
 
 def test_kernels_are_not_for_clusters(shell, train, tmp_path):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import kernelrank
 from kernelrank.dask import RankRLS
+from kernelrank.dask._engine import LocalEngine
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 
 
@@ -97,6 +98,42 @@ def test_a_part_without_a_pair(rng, cluster, ties, form):
         local = kernelrank.RankRLS(ties=ties, cost=cost, solver="cg").fit(X, y, qid=qid)
         model = RankRLS(ties=ties, cost=cost, solver="cg", client=cluster).fit(chunks, y, qid=qid)
         np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-4)
+
+
+def test_requests_that_come_twice_change_nothing(rng, monkeypatch):
+    """If a part is lost, the others are asked again."""
+    X, y, _ = data(rng)
+    chunks = da.from_array(X, chunks=(150, -1))
+    weights = rng.random(len(y))
+    wanted = RankRLS(0.1, solver="cg", tol=1e-11).fit(chunks, y, sample_weight=weights)
+    set_up = LocalEngine.set_up
+    monkeypatch.setattr(LocalEngine, "set_up", lambda self, asked: [set_up(self, asked) for _ in range(2)][1])
+    model = RankRLS(0.1, solver="cg", tol=1e-11).fit(chunks, y, sample_weight=weights)
+    np.testing.assert_array_equal(model.coef_, wanted.coef_)
+
+
+def test_data_that_change_after_the_fit(rng, client):
+    X, y, qid = data(rng)
+    weights = np.ones(len(y))
+    model = RankRLS(0.1, client=client).fit(da.from_array(X, chunks=(150, -1)), y, qid=qid, sample_weight=weights)
+    wanted = model.leave_query_out()
+    for array in (y, qid, weights):
+        array[:] = 0
+    np.testing.assert_array_equal(model.leave_query_out(), wanted)
+
+
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_errors_are_those_of_the_rows_in_memory(rng, client, solver):
+    X, y, qid = data(rng, 200)
+    chunks = da.from_array(X, chunks=(50, -1))
+    one = np.zeros(200)
+    one[3] = 1.0
+    for given, more in (((chunks[:1], y[:1]), {}), ((chunks, y), {"sample_weight": one})):
+        with pytest.raises(NoComparablePairsError):
+            RankRLS(solver=solver, client=client).fit(*given, **more)
+    for more in ({}, {"qid": qid}):
+        with pytest.raises(ValueError, match="cannot be solved in float64: scale features"):
+            RankRLS(solver=solver, client=client).fit(chunks * 1e300, y, **more)
 
 
 def test_held_out_folds_are_as_in_memory(rng, client):

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import kernelrank
-from kernelrank.dask import RankSVM
+from kernelrank.dask import RankRLS, RankSVM, RankSVMCV
 from kernelrank.dask._rows import _ranked
-from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError, QueryColumnWarning
 
 
 def data(rng, m=1200, n=5):
@@ -239,7 +239,7 @@ def test_preferences_within_queries(rng, client):
 
 @pytest.mark.parametrize("counting", ["gather", "bins"])
 @pytest.mark.parametrize("levels", [False, True])
-@pytest.mark.parametrize("unit", [1e-170, 3e-100, 1e200])
+@pytest.mark.parametrize("unit", [1e-170, 3e-100, 1e200, 1e307])
 def test_weights_of_any_size(rng, cluster, counting, levels, unit):
     X, y, _ = data(rng, 400)
     y = np.round(y) if levels else y + rng.normal(size=400)
@@ -277,6 +277,65 @@ def test_query_ids_of_several_types_are_compared_as_written(rng, client):
     chunks = dd.from_delayed([delayed(each) for each in frames], meta=frames[0].iloc[:0], verify_meta=False)
     model = RankSVM(client=client).fit(chunks, y)
     assert model.n_pairs_ == 6
+    scores = X @ model.coef_
+    ids = [*small.tolist(), *large.tolist()]
+    assert model.score(chunks, y) == kernelrank.metrics.concordance_index(y, scores, qid=ids)
+    local = kernelrank.RankSVMCV(3, cv=3).fit(X, y, qid=ids)
+    np.testing.assert_allclose(RankSVMCV(3, cv=3, client=client).fit(chunks, y).scores_, local.scores_)
+
+
+def test_few_levels_in_some_chunks_only(rng, client):
+    """Weights whose sum is no number must not decide where rows go."""
+    X, y = rng.normal(size=(400, 4)), rng.normal(size=400)
+    y[:100] = np.round(y[:100])
+    weights = rng.random(400) * 1.5e308
+    model = RankSVM(counting="bins", client=client).fit(da.from_array(X, chunks=(100, -1)), y, sample_weight=weights)
+    assert_objective(model, X, y, weights=weights / 1e308)
+
+
+def test_what_collections_are_made_of_is_computed_once(rng, tmp_path, client):
+    X, y, qid = data(rng, 400)
+    log = tmp_path / "log"
+
+    def load(k):
+        with open(log, "a") as file:
+            file.write(f"{k}\n")
+        rows = slice(100 * k, 100 * k + 100)
+        return X[rows], y[rows], qid[rows]
+
+    from dask import delayed
+
+    parts = [delayed(load)(k) for k in range(4)]
+
+    def column(i, shape):
+        return da.concatenate([da.from_delayed(part[i], shape, y.dtype) for part in parts])
+
+    given = column(0, (100, X.shape[1])), column(1, (100,))
+    for model in (RankSVM(client=client), RankRLS(client=client), RankSVMCV(2, cv=2, client=client)):
+        log.unlink(missing_ok=True)
+        model.fit(*given, qid=column(2, (100,)))
+        assert sorted(log.read_text().split()) == ["0", "1", "2", "3"]
+
+
+def test_masked_values_are_refused(rng, client):
+    X, y, qid = data(rng, 400)
+    chunks = da.from_array(X, chunks=(100, -1))
+    masked = np.ma.masked_array(qid, mask=np.arange(400) % 50 == 0)
+    refuse("qid contains a missing value", chunks, y, client=client, qid=masked)
+    refuse("Chunk . of the data: qid contains a missing", chunks, y, client=client, qid=da.from_array(masked, 100))
+    model = RankSVM(client=client).fit(chunks, y, qid=qid)
+    with pytest.raises(ValueError, match="qid contains a missing value"):
+        model.score(X, y, qid=da.from_array(masked, chunks=100))
+    with pytest.raises(ValueError, match="y contains a missing value"):
+        model.score(X, da.from_array(np.ma.masked_array(y, mask=masked.mask), chunks=100), qid=qid)
+
+
+def test_columns_that_are_named_like_queries(rng, client):
+    X, y, _ = data(rng, 400)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b", "c", "d", "query_id"]), npartitions=2)
+    for model in (RankSVM(client=client), RankRLS(client=client), RankSVMCV(2, cv=2, client=client)):
+        with pytest.warns(QueryColumnWarning, match="'query_id' is named like a column of query ids"):
+            model.fit(frame, y)
 
 
 def test_a_clone_has_the_same_client(rng, cluster):
@@ -348,6 +407,10 @@ def test_bad_collections(rng, client):
     assert_same(model, kernelrank.RankSVM().fit(X, y))
     refuse("matrix, got a collection of 1 dimensions", chunks[:, 0], y, client=client)
     refuse("y must have one element per row, got 1", chunks, 1.0, client=client)
+    refuse("collection without dimensions", chunks, y, client=client, sample_weight=da.from_array(np.array(1.0)))
+    import dask.bag
+
+    refuse("takes a Dask array or data frame, got Bag", dask.bag.from_sequence([1, 2]), y, TypeError, client)
 
 
 def test_chunks_that_do_not_fit_together(rng, client):

@@ -32,7 +32,7 @@ from clusters import (
 )
 
 import kernelrank
-from kernelrank.dask import RankSVM, _cluster, _engine, _workers
+from kernelrank.dask import RankRLS, RankSVM, _cluster, _engine, _workers
 from kernelrank.dask._part import WorkerPart
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -270,6 +270,30 @@ def test_a_worker_that_does_not_come_back(tmp_path, monkeypatch):
 
         fit(client, "hinge", verbose=report)
         assert len(workers) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("queries", [False, True])
+def test_workers_die_in_each_kind_of_round_of_least_squares(monkeypatch, nursed, queries):
+    X, y, options, _, _ = problem("hinge" if queries else "gather")
+    rounds = KilledRounds(monkeypatch, nursed, once_for_each_kind())
+    model = RankRLS(0.1, solver="cg", tol=1e-10, client=nursed)
+    within(LIMIT, model.fit, da.from_array(X, chunks=(100, -1)), y, **options)
+    assert {"prepare_squares", "normalise_squares", "pull", "multiply_squares_of_differences"} <= {*rounds.kinds}
+    assert rounds.n_killed >= 5
+    local = kernelrank.RankRLS(0.1).fit(X, y, **options)
+    np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-6, atol=1e-8)
+    assert_nothing_is_left(nursed)
+
+
+@pytest.mark.slow
+def test_a_worker_dies_while_products_are_summed_up(tmp_path, nursed):
+    X, y, options, _, _ = problem("hinge")
+    with Deaths(tmp_path):
+        model = RankRLS(0.1, client=nursed)
+        within(LIMIT, model.fit, chunks_of(X, functools.partial(say, tmp_path)), y, **options)
+    np.testing.assert_allclose(model.coef_, kernelrank.RankRLS(0.1).fit(X, y, **options).coef_, rtol=1e-6, atol=1e-8)
+    assert_nothing_is_left(nursed)
 
 
 @pytest.mark.slow

@@ -240,6 +240,23 @@ def test_fits_from_bins_are_certified(rng, by_levels, share_lost, monkeypatch):
         assert here.objective >= there.lower_bound - 1e-12
 
 
+def test_a_plane_that_is_made_again_has_the_bins_it_had(rng):
+    """After a loss the offset of a plane is known already, whatever the bins of other planes are."""
+    m = 400
+    X, y = rng.normal(size=(m, 4)), rng.integers(0, 7, m).astype(float)
+    oracle, _ = in_bins(X, y, None, [2, 5], by_levels=False, rng=rng)
+    risk = oracle.risk(oracle.scores(rng.normal(size=4)))
+    before, resolution = oracle.subgradient(risk.g), oracle._resolution
+    far = oracle.risk(oracle.scores(1e3 * rng.normal(size=4)))
+    coarse = oracle._resolution
+    assert coarse < resolution
+    oracle._engine.parts[1] = oracle._engine._makers[1]()
+    oracle._stale = True
+    np.testing.assert_array_equal(oracle.subgradient(risk.g), before)
+    assert oracle._resolution == coarse
+    del far
+
+
 def test_scores_too_far_apart_for_bins_are_an_error(rng):
     X, y = rng.normal(size=(100, 2)) * 1e7, np.arange(100) % 3.0
     oracle, _ = in_bins(X, y, None, [50], by_levels=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,14 @@ from kernelrank.io import RowStore
 _PATIENCE = 10  # seconds for the scheduler to answer
 
 
-def fit_on_cluster(model: Any, store: RowStore, address: str) -> None:
-    """Fit a model where the workers of a cluster read the rows of a store."""
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """Yield the client of a scheduler, or None without an address; errors of the cluster name the option."""
+    if address is None:
+        yield None
+        return
     try:
         from distributed import Client
-
-        from kernelrank import dask as on_dask
     except ImportError as error:
         raise ValueError(f"--dask needs Dask ({error}): pip install 'kernelrank[dask]'.") from None
     try:
@@ -25,9 +29,19 @@ def fit_on_cluster(model: Any, store: RowStore, address: str) -> None:
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"--dask: there is no Dask scheduler at {address} ({error}).") from None
     with client:
-        X, y, qid = on_dask.read_store(store)
-        fitted = getattr(on_dask, type(model).__name__)(**model.get_params(deep=False), client=client)
-        found = fitted.fit(X, y, qid=qid).to_local()
+        try:
+            yield client
+        except RuntimeError as error:
+            raise ValueError(f"--dask: {error}") from error
+
+
+def fit_on_cluster(model: Any, store: RowStore, client: Any) -> None:
+    """Fit a model where the workers of a cluster read the rows of a store."""
+    from kernelrank import dask as on_dask
+
+    X, y, qid = on_dask.read_store(store)
+    fitted = getattr(on_dask, type(model).__name__)(**model.get_params(deep=False), client=client)
+    found = fitted.fit(X, y, qid=qid).to_local()
     if store.feature_names is not None:
         found.feature_names_in_ = np.array(store.feature_names, dtype=object)
     adopt(model, found)

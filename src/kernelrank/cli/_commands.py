@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from kernelrank import RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank._progress import FitProgress, FoldProgress
 from kernelrank._validation import encode_queries
-from kernelrank.cli._cluster import fit_on_cluster
+from kernelrank.cli._cluster import connected, fit_on_cluster
 from kernelrank.cli._data import Data, check_target, names_of, read_data, read_model, read_scores, score_rows
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._kernels import chosen_kernel, compare_kernels, describe_kernel
 from kernelrank.cli._metrics import Metric, choose_metrics, name_choice, warn_of_gains
-from kernelrank.cli._out_of_core import applied_data, is_stored, stored_data
+from kernelrank.cli._out_of_core import applied_data, check_method, is_stored, stored_data
 from kernelrank.cli._output import print_json, print_record, print_table, show
 from kernelrank.exceptions import ConvergenceWarning, PathEndWarning
 from kernelrank.io import RowStore
@@ -44,8 +44,11 @@ def train(args: argparse.Namespace) -> int:
     check_target(args.output)
     model = _make_model(args)
     in_files = is_stored(args) or args.out_of_core is not None or args.dask is not None
-    data = stored_data(args) if in_files else read_data(args)
-    seconds, converged = fit_with_progress(model, data, shown=not args.quiet, address=args.dask)
+    if in_files:
+        check_method(args)
+    with connected(args.dask) as client:  # before anything is written
+        data = stored_data(args) if in_files else read_data(args)
+        seconds, converged = fit_with_progress(model, data, shown=not args.quiet, client=client)
     _save(model, data, args)
     result = {
         **_describe(data),
@@ -163,16 +166,14 @@ def demo(args: argparse.Namespace) -> int:
     return run(Path(args.folder))
 
 
-def fit_with_progress(
-    model: RankSVM | RankRLS, data: Data, shown: bool, address: str | None = None
-) -> tuple[float, bool]:
-    """Fit a model, on a cluster if there is an address; return the time in seconds and whether it converged."""
+def fit_with_progress(model: RankSVM | RankRLS, data: Data, shown: bool, client: Any = None) -> tuple[float, bool]:
+    """Fit a model, on a cluster if there is a client; return the time in seconds and whether it converged."""
     began = time.perf_counter()
     with FitProgress(shown) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVM):
             model.set_params(verbose=progress)
-        if address is not None:
-            fit_on_cluster(model, data.X, address)
+        if client is not None:
+            fit_on_cluster(model, data.X, client)
         elif isinstance(data.X, RowStore) and isinstance(model, RankSVM):
             model.fit(data.X)
         else:

@@ -20,10 +20,14 @@ def is_stored(args: argparse.Namespace) -> bool:
     return os.path.isdir(args.data)
 
 
-def stored_data(args: argparse.Namespace) -> Data:
-    """Return the rows of a command that trains without loading them: those of a store, or of a file written to one."""
+def check_method(args: argparse.Namespace) -> None:
+    """Raise an error unless the method of a command can train without loading the rows."""
     if args.kernel not in (None, "linear") or (args.method != "ranksvm" and args.dask is None):
         raise ValueError("Data out of core require --method ranksvm and --kernel linear.")
+
+
+def stored_data(args: argparse.Namespace) -> Data:
+    """Return the rows of a command that trains without loading them: those of a store, or of a file written to one."""
     if is_stored(args):
         if args.out_of_core is not None:
             raise ValueError(f"--out-of-core is for files, but {args.data} is a folder; leave it out.")

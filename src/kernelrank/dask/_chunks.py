@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank._validation import as_id_array, as_numbers
+from kernelrank._validation import as_id_array, as_numbers, refuse_mask
 
 
 class Given(NamedTuple):
-    """Chunks of one argument of `fit`.
+    """One argument of `fit`.
 
     Attributes
     ----------
-    parts : list
-        Delayed chunks; a single array, if it is not a collection.
+    values : collection or ndarray
+        Each row of a collection is in one chunk.
+    n_chunks : int
+        Of a collection.
     sizes : list of int or None
         Rows of each chunk; None if they are not known.
     """
 
-    parts: Any
+    values: Any
+    n_chunks: int
     sizes: list[int] | None
 
 
 def is_collection(value: Any) -> bool:
     """Return whether a value is a Dask array, data frame or column."""
-    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+    return all(hasattr(value, name) for name in ("__dask_graph__", "to_delayed", "ndim"))
 
 
 def chunks_of_rows(X: Any, user: str) -> Given:
@@ -53,16 +57,19 @@ def chunks_of_column(value: Any, name: str, X: Given) -> Given | None:
     if value is None:
         return None
     if not is_collection(value):
-        return Given(as_id_array(value) if name == "qid" else as_numbers(value, name), None)
+        refuse_mask(value, name)
+        return Given(as_id_array(value) if name == "qid" else as_numbers(value, name), 0, None)
+    if value.ndim == 0:
+        raise ValueError(f"{name} must have one element per row, got a collection without dimensions.")
     found = value
     if hasattr(value, "chunks") and _known(value.chunks[0]) and X.sizes is not None:
         if sum(value.chunks[0]) != sum(X.sizes):
             raise ValueError(f"{name} has {sum(value.chunks[0])} elements, but there are {sum(X.sizes)} rows.")
         found = with_whole_rows(value.rechunk({0: tuple(X.sizes)}))
     found = _chunks(found)
-    if len(found.parts) != len(X.parts):
+    if found.n_chunks != X.n_chunks:
         raise ValueError(
-            f"{name} has {len(found.parts)} chunks, but X has {len(X.parts)}, and the sizes of some are not known."
+            f"{name} has {found.n_chunks} chunks, but X has {X.n_chunks}, and the sizes of some are not known."
             " Call compute_chunk_sizes() of Dask arrays, or take X and the others from the same data frame."
         )
     return found
@@ -70,7 +77,7 @@ def chunks_of_column(value: Any, name: str, X: Given) -> Given | None:
 
 def slices_of(given: Given, name: str, sizes: list[int]) -> list[Any]:
     """Return a column in memory in slices, one for each chunk of X."""
-    whole: NDArray[Any] = given.parts
+    whole: NDArray[Any] = given.values
     if whole.ndim == 0 and name == "sample_weight":
         whole = np.full(sum(sizes), whole)
     if whole.ndim == 0:
@@ -80,10 +87,19 @@ def slices_of(given: Given, name: str, sizes: list[int]) -> list[Any]:
     return np.split(whole, np.cumsum(sizes)[:-1])
 
 
+def delayed_chunks(collections: Sequence[Any]) -> list[list[Any]]:
+    """Return the chunks of each collection as delayed values.
+
+    What several arrays are made of stays one task, which an optimisation of each on its own would repeat. Data frames
+    are optimised, so that only the columns that they have are read.
+    """
+    delayed = [each.to_delayed(optimize_graph=not hasattr(each, "chunks")) for each in collections]
+    return [list(np.ravel(np.asarray(each, dtype=object))) for each in delayed]
+
+
 def _chunks(value: Any) -> Given:
-    parts = list(np.ravel(np.asarray(value.to_delayed(), dtype=object)))
-    sizes = getattr(value, "chunks", [(np.nan,)])[0] if hasattr(value, "chunks") else (np.nan,)
-    return Given(parts, [int(size) for size in sizes] if _known(sizes) else None)
+    sizes = value.chunks[0] if hasattr(value, "chunks") else (np.nan,) * value.npartitions
+    return Given(value, len(sizes), [int(size) for size in sizes] if _known(sizes) else None)
 
 
 def _known(sizes: Any) -> bool:

@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank import _validation
 from kernelrank._rules import NONE, Rule, choice
-from kernelrank.dask._chunks import chunks_of_rows, is_collection, with_whole_rows
+from kernelrank._validation import QID_COLUMN, as_array
+from kernelrank.dask._chunks import chunks_of_rows, delayed_chunks, is_collection, with_whole_rows
 from kernelrank.dask._data import Parts
+from kernelrank.dask._rows import join_ids
 
 Array = Any  # a NumPy array, or a Dask array for collections
 
@@ -64,13 +67,14 @@ class OnCollections:
 
         given, model = chunks_of_rows(X, type(self).__name__), delayed(local, pure=False)
         outputs = tuple(np.shape(getattr(self, "coef_", np.empty(0)))[:-1])
-        sizes = [np.nan] * len(given.parts) if given.sizes is None else given.sizes
+        [chunks] = delayed_chunks([given.values])
+        sizes = [np.nan] * len(chunks) if given.sizes is None else given.sizes
         predict = delayed(predict_chunk, pure=False)
         parts = [
             da.from_delayed(
                 predict(model, part, outputs), shape=(size, *outputs), meta=np.empty((0,) * (1 + len(outputs)))
             )
-            for part, size in zip(given.parts, sizes, strict=True)
+            for part, size in zip(chunks, sizes, strict=True)
         ]
         return da.concatenate(parts)
 
@@ -101,7 +105,7 @@ class OnCollections:
         -------
         ndarray of shape (n_samples,)
         """
-        scores, qid = self._compute(self.predict(X), qid_of(X, qid))
+        scores, qid = self._compute(scores=self.predict(X), qid=qid_of(X, qid))
         ranks: NDArray[np.int64] = self._with_scores(scores).rank(_Scored(scores), qid)
         return ranks
 
@@ -122,8 +126,9 @@ class OnCollections:
         -------
         float
         """
-        found = self._compute(self.predict(X), y, qid_of(X, qid), sample_weight)
-        scores, y, qid, sample_weight = found
+        scores, y, qid, sample_weight = self._compute(
+            scores=self.predict(X), y=y, qid=qid_of(X, qid), sample_weight=sample_weight
+        )
         return float(self._with_scores(scores).score(_Scored(scores), y, qid=qid, sample_weight=sample_weight))
 
     def _with_scores(self, scores: NDArray[np.float64]) -> Any:
@@ -137,9 +142,9 @@ class OnCollections:
         parameters = {*self._local._get_param_names(), "client", "counting"}  # type: ignore[attr-defined]
         return {name: value for name, value in vars(self).items() if name not in parameters}
 
-    def _compute(self, *values: Any) -> Sequence[Any]:
+    def _compute(self, **values: Any) -> Sequence[Any]:
         """Compute those values that are collections, in one go."""
-        return compute(self.client, *values)
+        return compute(self.client, **values)
 
     def __sklearn_clone__(self) -> Any:
         """Return an estimator with the same parameters, not fitted; the client is the same, not a copy."""
@@ -160,16 +165,16 @@ class _Scored:
         self.shape = (len(scores), 0)
 
 
-def compute(client: Any, *values: Any) -> Sequence[Any]:
-    """Return values, of which collections become arrays; their chunks are computed in one go."""
+def compute(client: Any, **values: Any) -> Sequence[Any]:
+    """Return named values, of which collections become arrays; their chunks are computed in one go."""
     import dask.base
 
-    whole = [with_whole_rows(each) for each in values]
-    chunks = [list(np.ravel(np.asarray(each.to_delayed(), object))) if is_collection(each) else [] for each in whole]
+    found_chunks = iter(delayed_chunks([with_whole_rows(each) for each in values.values() if is_collection(each)]))
+    chunks = [next(found_chunks) if is_collection(each) else [] for each in values.values()]
     flat = [chunk for some in chunks for chunk in some]
     found = iter(dask.base.compute(*flat) if client is None else _gather(client, flat))
-    gathered = [[np.asarray(next(found)) for _ in some] for some in chunks]
-    return [np.concatenate(some) if some else each for some, each in zip(gathered, values, strict=True)]
+    gathered = [[as_array(next(found), name) for _ in some] for name, some in zip(values, chunks, strict=True)]
+    return [join_ids(some) if some else each for some, each in zip(gathered, values.values(), strict=True)]
 
 
 def _gather(client: Any, chunks: Sequence[Any]) -> Sequence[Any]:
@@ -195,11 +200,17 @@ def noted(parts: Parts) -> dict[str, Any]:
     return found
 
 
+def warn_of_query_columns(estimator: Any, X: Any, qid: Any) -> None:
+    """Warn if a ranker is fitted without queries to columns that are named like query ids."""
+    if qid is None and hasattr(X, "columns") and QID_COLUMN not in list(X.columns):
+        _validation.warn_of_query_columns(estimator, getattr(X, "_meta", X))
+
+
 def qid_of(X: Any, qid: Any) -> Any:
     """Return the query ids, which may be a column of a data frame."""
     columns = getattr(X, "columns", None)
-    if columns is None or "qid" not in list(columns):
+    if columns is None or QID_COLUMN not in list(columns):
         return qid
     if qid is not None:
         raise ValueError("qid was given twice: as an argument and as a column of X. Drop one of them.")
-    return X["qid"]
+    return X[QID_COLUMN]

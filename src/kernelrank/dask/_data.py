@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._validation import check_weights, encode_queries
-from kernelrank.dask._chunks import Given, chunks_of_column, chunks_of_rows, slices_of
+from kernelrank.dask._chunks import Given, chunks_of_column, chunks_of_rows, delayed_chunks, slices_of
 from kernelrank.dask._engine import PartedRows
 from kernelrank.dask._rows import (
     MOST_LEVELS,
@@ -20,9 +20,11 @@ from kernelrank.dask._rows import (
     assemble,
     check_chunk,
     facts_of,
+    join_ids,
     n_rows_of,
     n_rows_of_part,
     pick,
+    power_of_two,
     rows_of,
     split_chunk,
 )
@@ -43,12 +45,14 @@ class Parts:
     n_columns : int
     names : tuple of str or None
         Of the features.
-    n_queries : int or None
-        None if all rows are one ranking.
     levels : ndarray or None
         Distinct utilities, if they are few.
     of_levels : ndarray
-        The rows of each, or their weight, if there are levels.
+        The rows of each, or their weight in units, if there are levels.
+    ids : ndarray or None
+        Of the queries, by their numbers.
+    n_weighted : int
+        Rows with a positive weight.
     ranges : bool
         Whether each part has a range of the utilities.
     unit : float
@@ -62,7 +66,8 @@ class Parts:
     n_rows_of_parts: list[int]
     n_columns: int
     names: tuple[str, ...] | None
-    n_queries: int | None
+    ids: NDArray[Any] | None
+    n_weighted: int
     levels: NDArray[np.float64] | None
     of_levels: NDArray[np.float64]
     ranges: bool
@@ -73,6 +78,18 @@ class Parts:
     def n_rows(self) -> int:
         """Number of rows of all parts."""
         return sum(self.n_rows_of_parts)
+
+    @property
+    def n_queries(self) -> int | None:
+        """Number of queries; None if all rows are one ranking."""
+        return None if self.ids is None else len(self.ids)
+
+    def gather_rows(self) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.float64] | None]:
+        """Return utilities, query ids and weights of all rows, in their order."""
+        order = np.argsort(np.concatenate(self.rows))
+        y, weights, queries = zip(*self.engine.ask_all("utilities"), strict=True)
+        of_rows = None if self.ids is None else self.ids[np.concatenate(queries)[order]]
+        return np.concatenate(y)[order], of_rows, None if weights[0] is None else np.concatenate(weights)[order]
 
     @cached_property
     def engine(self) -> PartedRows:
@@ -112,7 +129,7 @@ def load_parts(
     """
     given = chunks_of_rows(X, user)
     columns = {name: chunks_of_column(value, name, given) for name, value in _named(y, qid, sample_weight)}
-    groups = _balance([1] * len(given.parts) if given.sizes is None else given.sizes, len(workers.names()))
+    groups = _balance([1] * given.n_chunks if given.sizes is None else given.sizes, len(workers.names()))
     checked = _check(workers, given, columns, groups, several, user)
     facts = workers.gather([workers.submit("facts", facts_of, each) for each in checked])
     _require_alike(facts)
@@ -129,11 +146,12 @@ def load_parts(
         sizes,
         next(each.n_columns for each in facts if each.n_rows),
         next(each.names for each in facts if each.n_rows),
-        plan.n_queries,
+        plan.ids,
+        sum(each.n_weighted for each in facts),
         plan.levels,
         plan.of_levels,
         plan.cuts is not None,
-        float(np.exp2(np.floor(np.log2(largest)))),
+        power_of_two(largest),
         plan.moved,
     )
 
@@ -146,16 +164,20 @@ def _check(
     workers: Workers, X: Given, columns: dict[str, Given | None], groups: Sequence[int], several: bool, user: str
 ) -> list[Any]:
     """Load all chunks, and check them where they are; return handles of the checked ones."""
-    loaded, sizes = workers.load(X.parts, groups), X.sizes
-    in_memory = [each for each in columns.values() if each is not None and not isinstance(each.parts, list)]
+    # Together, so that what they are made of is computed once.
+    on_workers = delayed_chunks([each.values for each in (X, *columns.values()) if each is not None and each.n_chunks])
+    all_loaded = workers.load([part for parts in on_workers for part in parts], [*groups] * len(on_workers))
+    loaded, *others = (all_loaded[k : k + X.n_chunks] for k in range(0, len(all_loaded), X.n_chunks))
+    of_columns, sizes = iter(others), X.sizes
+    in_memory = [each for each in columns.values() if each is not None and not each.n_chunks]
     if in_memory and sizes is None:
         sizes = workers.gather([workers.submit("count", n_rows_of, each) for each in loaded])
     handles: list[list[Any]] = []
     for name, each in columns.items():
         if each is None:
             handles.append([None] * len(loaded))
-        elif isinstance(each.parts, list):
-            handles.append(workers.load(each.parts, groups))
+        elif each.n_chunks:
+            handles.append(next(of_columns))
         else:
             assert sizes is not None
             handles.append(slices_of(each, name, sizes))
@@ -198,7 +220,7 @@ class _Plan:
     numbers: list[NDArray[np.int64] | None]  # number of each query of a chunk
     parts: list[NDArray[np.intp]]  # part of each query, of each range, or of all rows
     cuts: NDArray[np.float64] | None
-    n_queries: int | None
+    ids: NDArray[Any] | None  # of the queries
     levels: NDArray[np.float64] | None
     of_levels: NDArray[np.float64]
     moved: int
@@ -227,16 +249,16 @@ def _plan(
 
 def _merge_levels(facts: Sequence[Facts]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     found, of_rows = np.unique(np.concatenate([each.levels for each in facts]), return_inverse=True)
-    return found, np.bincount(of_rows, np.concatenate([each.of_levels for each in facts])).astype(np.float64)
+    unit = power_of_two(max(each.largest_weight for each in facts))
+    of_levels = np.concatenate([each.of_levels * (each.unit / unit) for each in facts])
+    return found, np.bincount(of_rows, of_levels).astype(np.float64)
 
 
 def _plan_queries(facts: Sequence[Facts], groups: Sequence[int], workers: Workers) -> _Plan:
     """Bring each query to the part that has most of its rows."""
     known = [k for k, each in enumerate(facts) if each.n_rows]
     ids = [np.asarray(facts[k].ids) for k in known]
-    kinds = {each.dtype.kind for each in ids}
-    # Numbers of different kinds would become floats, which do not tell large integers apart.
-    together = np.concatenate(ids, dtype=object if len(kinds) > 1 else None)
+    together = join_ids(ids)
     try:
         codes, n_queries = encode_queries(together, len(together))
     except ValueError as error:
@@ -258,7 +280,9 @@ def _plan_queries(facts: Sequence[Facts], groups: Sequence[int], workers: Worker
     for k, here in zip(known, np.split(codes, np.cumsum([len(each) for each in ids])[:-1]), strict=True):
         numbers[k], parts[k] = here.astype(np.int64), home[here]
     moved = int(counts[home[codes] != of_part].sum())
-    return _Plan(groups, numbers, parts, None, n_queries, None, np.empty(0), moved)
+    distinct = np.empty(n_queries, together.dtype)
+    distinct[codes[::-1]] = together[::-1]  # of several, the first one stays
+    return _Plan(groups, numbers, parts, None, distinct, None, np.empty(0), moved)
 
 
 def _require_room(

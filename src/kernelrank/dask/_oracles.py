@@ -101,7 +101,7 @@ def gathered_oracle(products: Products, pairs: Pairs, loss: LossName, weighting:
 
 def gather_utilities(parts: Parts) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Return utilities and weights of all rows, part after part."""
-    y, weights = zip(*parts.engine.ask_all("utilities"), strict=True)
+    y, weights, _ = zip(*parts.engine.ask_all("utilities"), strict=True)
     return np.concatenate(y), None if weights[0] is None else np.concatenate(weights)
 
 
@@ -117,7 +117,7 @@ def _pose_binned(parts: Parts, tol: float) -> Posed:
         pairs = sum(inside) + _pairs_across(engine.ask_all("weight", parts.unit))
     else:
         groups = [np.searchsorted(levels, own) for own in engine.ask_all("levels")]
-        pairs = _pairs_across((parts.of_levels / parts.unit).tolist())
+        pairs = _pairs_across(parts.of_levels.tolist())
     if pairs == 0:
         raise NoComparablePairsError(no_pairs(parts.n_rows))
     engine.set_up([("prepare_binned_loss", levels is not None, parts.unit, float(pairs))] * engine.n_parts)

@@ -67,7 +67,7 @@ class WorkerPart(Part):
         self._n_threads = _threads_of_worker() if n_threads is None else n_threads
         self._pairs: UtilityPairs | None = None
         self._squares: PairwiseSquares | None = None  # of queries
-        self._weights = np.empty(0)
+        self._row_weights = self._weights = np.empty(0)  # in units, and divided by the normaliser of one ranking
 
     def full_columns(self) -> NDArray[np.intp]:
         """Return the columns with a stored element in every row."""
@@ -121,7 +121,7 @@ class WorkerPart(Part):
     def prepare_squares(self, loss: SquaresLoss) -> SquaresSums:
         """Prepare the squared error of differences of targets; return sums over the rows."""
         weights = np.ones(self._rows.n_rows) if self._rows.weights is None else self._rows.weights / loss.unit
-        self._weights, self._squares = weights, None
+        self._row_weights, self._squares = weights, None
         if self._rows.codes is not None:
             rows = Rows(None, self._rows.y, self._rows.codes, weights, None)  # type: ignore[arg-type]
             self._squares = loss.of(rows)
@@ -131,7 +131,7 @@ class WorkerPart(Part):
     def normalise_squares(self, total: float) -> None:
         """Divide the loss by the normaliser of the queries of all parts, or the weight of the rows of one ranking."""
         if self._squares is None:
-            self._weights = self._weights / (SHARE_OF_A_ROW * total)
+            self._weights = self._row_weights / (SHARE_OF_A_ROW * total)  # requests may come twice
         else:
             self._squares = replace(self._squares, normaliser=total)
 
@@ -158,9 +158,10 @@ class WorkerPart(Part):
         scores = [multiply(block.X, weights, n_threads=1) for block in self._rows]
         return np.asarray(self._weights @ np.concatenate(scores))
 
-    def utilities(self) -> tuple[Vector, Vector | None]:
-        """Return the utilities and the weights of the rows."""
-        return self._rows.y[:, 0], self._rows.weights
+    def utilities(self) -> tuple[Vector, Vector | None, NDArray[np.int64] | None]:
+        """Return the utilities, the weights, and the numbers of the queries of the rows."""
+        rows = self._rows
+        return rows.y[:, 0], rows.weights, None if rows.numbers is None else rows.numbers[np.asarray(rows.codes)]
 
     def levels(self) -> Vector:
         """Return the distinct utilities."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +13,8 @@ import kernelrank.estimators
 from kernelrank._refit import refit
 from kernelrank._rules import POSITIVE, check_parameters
 from kernelrank._validation import as_rows
-from kernelrank.dask._collections import CLIENT, OnCollections, noted
+from kernelrank.dask._chunks import is_collection
+from kernelrank.dask._collections import CLIENT, OnCollections, noted, warn_of_query_columns
 from kernelrank.dask._data import Parts, parts_of
 from kernelrank.dask._engine import Communication
 from kernelrank.dask._oracles import prepare_products
@@ -26,7 +28,7 @@ from kernelrank.dask._squares import (
     sum_part,
 )
 from kernelrank.dask._workers import choose_workers
-from kernelrank.estimators._least_squares import warn_of_residual
+from kernelrank.estimators._least_squares import solvable, warn_of_residual
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.kernels import Linear
@@ -142,12 +144,17 @@ class RankRLS(OnCollections, Ranker):
         check_parameters(self, **self._rules)
         require_linear(self)
         self._require_target(y)
-        given, single = (X, y, qid, sample_weight), getattr(y, "ndim", np.ndim(y)) < 2
-        with self._parts(given) as parts:
+        warn_of_query_columns(self, X, qid)
+        # What is in memory may be changed later.
+        given = X, *(each if is_collection(each) else deepcopy(each) for each in (y, qid, sample_weight))
+        single = getattr(y, "ndim", np.ndim(y)) < 2
+        with self._parts(given) as parts, solvable(), np.errstate(over="ignore", invalid="ignore"):
+            if parts.n_queries is None and parts.n_weighted < 2:
+                raise NoComparablePairsError(no_pairs(parts.n_rows))
             by_gradients = self.solver == "cg" or (self.solver == "auto" and parts.n_columns > _MOST_FEATURES)
             found = (self._solve_by_gradients if by_gradients else self._solve_directly)(parts)
             if not np.isfinite(found.weights).all():
-                raise ValueError("The solution is not finite: standardise the features, or increase alpha.")
+                raise np.linalg.LinAlgError
             with refit(self) as fitted:
                 fitted.__dict__.update(
                     **noted(parts),
@@ -263,6 +270,8 @@ class RankRLS(OnCollections, Ranker):
         moments: Moments = parts.workers.gather([self._sum(parts, self._loss(parts))])[0]
         if moments.total <= 0:
             raise NoComparablePairsError(no_pairs(parts.n_rows))
+        if not np.isfinite(moments.gram).all():
+            raise np.linalg.LinAlgError
         weights = moments.solve(self.alpha)
         return _Solution(weights, moments.level(weights), 1, Communication())
 
@@ -271,7 +280,7 @@ class RankRLS(OnCollections, Ranker):
         engine, queries = parts.engine, parts.n_queries is not None
         sums = engine.set_up([("prepare_squares", self._loss(parts))] * engine.n_parts)
         total = sum(each.total for each in sums)
-        if total <= 0 or parts.n_rows < 2:
+        if total <= 0:
             raise NoComparablePairsError(no_pairs(parts.n_rows))
         engine.set_up([("normalise_squares", total)] * engine.n_parts)
         mean = np.zeros(parts.n_columns) if queries else _add([each.features for each in sums]) / total

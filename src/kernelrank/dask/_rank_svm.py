@@ -13,7 +13,7 @@ from kernelrank._refit import refit
 from kernelrank._rules import check_parameters
 from kernelrank._threads import resolve_threads
 from kernelrank._warnings import warn
-from kernelrank.dask._collections import CLIENT, COUNTING, OnCollections, noted, qid_of
+from kernelrank.dask._collections import CLIENT, COUNTING, OnCollections, noted, qid_of, warn_of_query_columns
 from kernelrank.dask._data import parts_of
 from kernelrank.dask._oracles import Counting, check_counting, gathered_oracle, pose, prepare_products, wants_bins
 from kernelrank.dask._workers import choose_workers
@@ -68,7 +68,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
     -----
     Queries are never split: rows of a query that is in several parts move to the part that has most of them. Each
     worker has one part, made of consecutive chunks. The result is the same to the last bit for the same chunks and the
-    same number of workers, and the same up to rounding for others.
+    same number of workers, and within `gap_` for others.
 
     If a worker is lost, Dask computes its rows again on another one, and the fit goes on. A worker that does not answer
     is given up after Dask's ``distributed.scheduler.worker-ttl``. The fit ends with an error if there is no worker for
@@ -148,6 +148,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         """
         self._check()
         self._require_target(y)
+        warn_of_query_columns(self, X, qid)
         threads = resolve_threads(self.n_jobs)
 
         def wants_ranges(n_rows: int, few: bool) -> bool:
@@ -191,7 +192,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         """
         self._check()
         qid = qid_of(X, qid)
-        [ids] = self._compute(qid)
+        [ids] = self._compute(qid=qid)
         rows = X if getattr(X, "columns", None) is None or qid is None else X.drop(columns="qid", errors="ignore")
         workers = choose_workers(self.client, resolve_threads(self.n_jobs))
         with parts_of(workers, rows, None, None, None, user="RankSVM", wants_ranges=lambda *_: False) as parts:

@@ -14,7 +14,7 @@ import kernelrank.estimators
 from kernelrank._rules import check_parameters
 from kernelrank._threads import resolve_threads
 from kernelrank._validation import check_rows, scale_weights
-from kernelrank.dask._collections import CLIENT, OnCollections, compute, noted, qid_of
+from kernelrank.dask._collections import CLIENT, OnCollections, noted, warn_of_query_columns
 from kernelrank.dask._data import Parts, parts_of
 from kernelrank.dask._oracles import pose_queries, prepare_products
 from kernelrank.dask._rank_svm import require_linear
@@ -204,10 +204,12 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
         require_linear(self)
         scorer = self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)
+        warn_of_query_columns(self, X, qid)
         workers = choose_workers(self.client, resolve_threads(self.n_jobs))
         with parts_of(workers, X, y, qid, sample_weight, user="RankSVMCV", wants_ranges=lambda *_: False) as parts:
-            y, ids, groups, weights = compute(self.client, y, qid_of(X, qid), groups, sample_weight)
-            rows = check_rows(y, ids, weights, parts.n_rows)
+            utilities, ids, weights = parts.gather_rows()
+            [groups] = self._compute(groups=groups)
+            rows = check_rows(utilities, ids, weights, parts.n_rows)
             folds = make_folds(self.cv, rows.y, rows.queries, ids if groups is None else groups, self.random_state)
             scaled, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
             training = rows._replace(weights=scaled)

@@ -16,6 +16,7 @@ from kernelrank._validation import (
     check_some_weights,
     check_vector,
     encode_queries,
+    refuse_mask,
     separate_qid,
 )
 from kernelrank.estimators._ranker import check_outputs
@@ -83,10 +84,13 @@ class Facts(NamedTuple):
     counts : ndarray or None
         Rows of each.
     levels, of_levels : ndarray
-        Distinct utilities and the weight of each; quantiles, if these are too many. Empty if there are queries.
+        Distinct utilities and the weight of each, in units of the chunk; quantiles, if these are too many. Empty if
+        there are queries.
     exact : bool
         Whether the levels are all there are.
     largest_weight : float
+    n_weighted : int
+        Rows with a positive weight.
     """
 
     n_rows: int
@@ -100,6 +104,12 @@ class Facts(NamedTuple):
     of_levels: Vector
     exact: bool
     largest_weight: float
+    n_weighted: int
+
+    @property
+    def unit(self) -> float:
+        """Return a power of two near the largest weight, so that no sum of weights overflows."""
+        return power_of_two(self.largest_weight)
 
 
 class Checked(NamedTuple):
@@ -107,6 +117,12 @@ class Checked(NamedTuple):
 
     chunk: Chunk
     facts: Facts
+
+
+def join_ids(ids: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate query ids; numbers of different kinds would become floats, which do not tell large integers apart."""
+    kinds = {each.dtype.kind for each in ids if len(each)}
+    return np.concatenate(ids, dtype=object if len(kinds) > 1 else None)
 
 
 def n_rows_of(part: Any) -> int:
@@ -128,7 +144,7 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool, user: st
     m, names = n_rows_of(X), _names_of(X)
     storage = "sparse" if sp.issparse(X) else "dense"
     if m == 0:
-        facts = Facts(0, X.shape[1], storage, names, 0, None, None, np.empty(0), np.empty(0), True, 0.0)
+        facts = Facts(0, X.shape[1], storage, names, 0, None, None, np.empty(0), np.empty(0), True, 0.0, 0)
         return Checked(Chunk(X, np.empty((0, 1)), None, None, np.empty(0, np.int64)), facts)
     features = check_matrix(X, user, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), order=None)
     features = canonical(features).tocsr() if sp.issparse(features) else features
@@ -137,6 +153,7 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool, user: st
     targets = check_outputs(y, m) if several and np.ndim(y) > 1 else check_vector(y, "y", m)[:, None]
     ids, codes, counts = None, None, None
     if qid is not None:
+        refuse_mask(qid, "qid")
         ids_of_rows = as_id_array(qid)
         found, n_queries = encode_queries(ids_of_rows, m)
         codes = np.asarray(found, np.int64)
@@ -149,6 +166,7 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool, user: st
         *(m, features.shape[1], storage, names, _n_bytes(features), ids, counts),
         *levels,
         largest_weight=1.0 if checked is None else float(checked.max()),
+        n_weighted=m if checked is None else int(np.count_nonzero(checked)),
     )
     return Checked(Chunk(features, targets, codes, checked, np.arange(m)), facts)
 
@@ -162,10 +180,17 @@ def _names_of(X: Any) -> tuple[str, ...] | None:
 def _levels(y: Vector, weights: Vector | None) -> tuple[Vector, Vector, bool]:
     """Return the distinct utilities and the weight of each, or quantiles, and whether they are all there are."""
     levels, of_rows = np.unique(y, return_inverse=True)
+    weights = None if weights is None else weights / power_of_two(float(weights.max()))
     if len(levels) <= MOST_LEVELS:
         return levels, np.bincount(of_rows, weights).astype(np.float64), True
     quantiles = np.sort(y)[np.linspace(0, len(y) - 1, min(_QUANTILES, len(y))).astype(np.intp)]
-    return quantiles, np.full(len(quantiles), len(y) / len(quantiles)), False
+    total = len(y) if weights is None else float(weights.sum())
+    return quantiles, np.full(len(quantiles), total / len(quantiles)), False
+
+
+def power_of_two(weight: float) -> float:
+    """Return the largest power of two that is not greater than a weight; 1 for 0."""
+    return float(np.exp2(np.floor(np.log2(weight)))) if weight > 0 else 1.0
 
 
 def _n_bytes(X: Any) -> int:

@@ -45,6 +45,7 @@ class BinnedOracle(PartedOracle):
         super().__init__(engine)
         self._groups, self._total, self._accuracy = groups, total, _SHARE_OF_TOL * tol
         self._resolution, self._error = _FIRST_RESOLUTION, 0.0
+        self._used: dict[int, int] = {}  # resolutions of the planes that are kept
         sizes = [len(each) for each in groups]
         self._most = min(_MOST_BINS, _MOST_COUNTS // max(sizes), _MOST_POOLED // sum(sizes))
 
@@ -52,12 +53,14 @@ class BinnedOracle(PartedOracle):
         return self._error
 
     def _evaluate(self, key: int, scores: RowVector, against: Sequence[int]) -> list[Share]:
-        pooled: Pooled | None = None
-
         def requests() -> list[Request]:
-            # Asked again after a loss: scores that are computed again may fall into other bins.
-            nonlocal pooled
+            # Asked again after a loss, with the resolution of the first time: the offset of the plane is known already.
+            before, again = self._resolution, key in self._used
+            self._resolution = self._used.get(key, before)
             pooled = self._pool(scores)
+            self._used = {each: used for each, used in self._used.items() if each in self._kept}
+            self._used[key] = self._resolution
+            self._resolution = before if again else self._resolution
             return [("count_binned", key, scores.keys, pooled.outside(k), against) for k in range(len(self._groups))]
 
         return self._ask_each(requests)
