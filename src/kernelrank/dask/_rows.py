@@ -120,7 +120,7 @@ class Checked(NamedTuple):
 
 
 def join_ids(ids: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate query ids; numbers of different kinds would become floats, which do not tell large integers apart."""
+    """Stack query ids; numbers of different kinds would become floats, which do not tell large integers apart."""
     kinds = {each.dtype.kind for each in ids if len(each)}
     return np.concatenate(ids, dtype=object if len(kinds) > 1 else None)
 
