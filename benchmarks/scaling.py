@@ -1,4 +1,4 @@
-"""RankSVM on a Dask cluster of 1, 2 and 4 workers, beside the fit in memory, and a model of its time and traffic.
+"""RankSVM on Dask clusters of up to 16 workers, beside the fit in memory, and a model of its time and traffic.
 
 Run ``python -m benchmarks.scaling`` in the folder of the repository; ``--quick`` takes small sizes, to test that
 everything runs.

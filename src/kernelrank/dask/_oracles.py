@@ -27,9 +27,8 @@ from kernelrank.solvers import (
 
 Counting = Literal["auto", "gather", "bins"]
 
-# Rows of one ranking whose scores are gathered. By the measurements in benchmarks/results/scaling.md, bins are faster
-# from about a million rows on with 4 to 16 workers, from several millions with 100, whose messages take longer, and
-# never with 2. In between, what is exact is preferred; the client then has less than 100 MB of scores.
+# Rows of one ranking whose scores are gathered. By the measurements in benchmarks/results/scaling.md, gathering is
+# faster with 100,000 rows, and bins with a million, most of all with many workers.
 _GATHERED = 500_000
 
 
