@@ -39,7 +39,7 @@ ABOUT = """
 The workers are processes on this machine with one thread each; more workers than cores share the cores. The local fit,
 the first line of each group, is in the memory of the client, with one thread. Chunks are generated from a seed on the
 workers, and persisted there before the fits. All fits run one after another, those of one worker and the local ones in
-turns. *fit s* is the best of three whole fits, checks and planning included. The other columns are from that fit.
+turns. *fit s* is the best of seven whole fits, checks and planning included. The other columns are from that fit.
 
 - *one ranking*: sparse rows with about 28 of 10,000 features, with Zipf-like frequencies; real-valued utilities.
   *gather* collects scores in the client, *bins* collects histograms. With one worker both are the same: pairs are
@@ -225,7 +225,7 @@ class Found(NamedTuple):
 def measure(run: Run) -> Found:
     """Measure all fits."""
     sizes = [320, 640, 1_280] if run.quick else [16_000, 100_000, 1_000_000]
-    turns = 1 if run.quick else 3
+    turns = 1 if run.quick else 7
     numbers = [1, 2] if run.quick else [1, 2, 4] + ([8, 16] if (os.cpu_count() or 1) >= 16 else [])
     main_points, smaller = list[Point](), list[Point]()
     for workers in numbers:

@@ -28,7 +28,7 @@ from kernelrank.solvers import (
 Counting = Literal["auto", "gather", "bins"]
 
 # Rows of one ranking whose scores are gathered. By the measurements in benchmarks/results/scaling.md, gathering is
-# faster with 100,000 rows, and bins with a million, most of all with many workers.
+# faster with 100,000 rows; with a million, bins are, unless there are two workers only.
 _GATHERED = 500_000
 
 
