@@ -1,0 +1,6 @@
+"""Least squares of relational data with Kronecker kernels."""
+
+from kernelrank.solvers.kronecker._complete import KroneckerProblem
+from kernelrank.solvers.kronecker._side import Side, decompose_features, decompose_matrix
+
+__all__ = ["KroneckerProblem", "Side", "decompose_features", "decompose_matrix"]
