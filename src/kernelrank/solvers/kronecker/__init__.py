@@ -2,5 +2,6 @@
 
 from kernelrank.solvers.kronecker._complete import KroneckerProblem
 from kernelrank.solvers.kronecker._side import Side, decompose_features, decompose_matrix
+from kernelrank.solvers.kronecker._two_step import TwoStepProblem
 
-__all__ = ["KroneckerProblem", "Side", "decompose_features", "decompose_matrix"]
+__all__ = ["KroneckerProblem", "Side", "TwoStepProblem", "decompose_features", "decompose_matrix"]

@@ -19,16 +19,20 @@ sums, from the vectors ``f_r(K_-i) 1`` and ``g_r(G_-j) 1``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._arrays import matmul
-from kernelrank.solvers.kronecker._complete import KroneckerProblem
 from kernelrank.solvers.kronecker._separation import separate
 from kernelrank.solvers.kronecker._side import Side
+
+if TYPE_CHECKING:
+    from kernelrank.solvers.kronecker._complete import KroneckerProblem
 
 Array = NDArray[np.float64]
 
@@ -143,17 +147,15 @@ class _Products:
         return np.asarray(found)
 
 
-def without_both(problem: KroneckerProblem, alpha: float) -> Array:
+def without_both(problem: KroneckerProblem, penalty: float) -> Array:
     """Predict each entry by the model of all entries in other rows and other columns."""
-    rows, columns = problem.rows, problem.columns
-    penalty = problem.penalty(alpha, rows.n - 1, columns.n - 1)
-    product = _Products(problem)
+    rows, columns, product = problem.rows, problem.columns, _Products(problem)
     if problem.largest == 0.0:  # any nodes will do
         x, n = np.ones(1), np.ones(1)
     else:
         x, n = separate(rows.largest, penalty / columns.largest)
-    of_rows: Callable[[_Vectors], Iterator[_Vectors]] = lambda y: _rows_of_terms(rows, y, x, n)  # noqa: E731
-    of_columns: Callable[[_Vectors], Iterator[_Vectors]] = lambda y: _columns_of_terms(columns, y, x, n, penalty)  # noqa: E731
+    of_rows = partial(_rows_of_terms, rows, x=x, n=n)
+    of_columns = partial(_columns_of_terms, columns, x=x, n=n, penalty=penalty)
     found = np.zeros(problem.Y.shape)
     kernels = zip(of_rows(_kernels(rows)), of_columns(_kernels(columns)), (x + n).tolist(), strict=True)
     if not problem.intercept:

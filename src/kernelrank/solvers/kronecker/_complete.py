@@ -11,7 +11,8 @@ What is held out, a set S of directions, leaves the residuals ``e = (W_SS)^-1 (W
 row i, ``W_SS = V diag(h_i) V'`` with ``h_i = sum_k U_ik^2 D_k``; a column is the transpose. A constant b that is not
 penalised turns W into ``W - z z' / tau`` with ``z = W 1`` and ``tau = 1'z``, a change of rank one.
 
-Each hold-out costs O(q m (q + m)), as a fit does after the decompositions. `penalty` is that of the refit: alpha times
+Each hold-out costs O(q m (q + m)), as a fit does after the decompositions; that of rows and columns together is in
+``_both_out.py``. `penalty` is that of the refit: alpha times
 the number of the entries that remain.
 """
 
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._arrays import matmul
+from kernelrank.solvers.kronecker._both_out import without_both
 from kernelrank.solvers.kronecker._side import Side
 
 Array = NDArray[np.float64]
@@ -111,6 +113,10 @@ class KroneckerProblem:
         """Predict each column by the model of all other columns."""
         penalty = self.penalty(alpha, self.rows.n, self.columns.n - 1)
         return self._without(self.columns, self.rows, penalty, transposed=True).T
+
+    def without_both(self, alpha: float) -> Array:
+        """Predict each entry by the model of all entries in other rows and other columns."""
+        return without_both(self, self.penalty(alpha, self.rows.n - 1, self.columns.n - 1))
 
     def _factors(self, penalty: float) -> Array:
         return penalty / (np.outer(self.rows.values, self.columns.values) + penalty)

@@ -1,0 +1,213 @@
+"""What models of relational data have in common: prediction from the functions of rows and columns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank._arrays import matmul, slices
+from kernelrank._dense import multiply
+from kernelrank._rules import check_parameters
+from kernelrank._validation import as_array
+from kernelrank.metrics import concordance_index
+from kernelrank.relational._elements import Elements, describe, first_of_equal
+from kernelrank.relational._targets import Targets, check_targets
+from kernelrank.relational._training import AllEntries, is_reduced
+from kernelrank.solvers.kronecker import KroneckerProblem, Side, TwoStepProblem
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+_AT_ONCE = 1 << 20  # elements of the functions of some entries
+
+
+class Sides(NamedTuple):
+    """Both sides of the data of a fit, and their targets."""
+
+    rows: Side
+    columns: Side
+    targets: Targets
+    noted: dict[str, Any]  # attributes of a fitted model
+
+
+class RelationalModel(BaseEstimator):  # type: ignore[misc]
+    """Base class: predictions are ``phi(u)'W psi(v) + phi(u)'a + psi(v)'b + c``."""
+
+    row_kernel: Any
+    column_kernel: Any
+    n_row_basis: int | None
+    n_column_basis: int | None
+    random_state: Any
+
+    def predict(self, U: Any, V: Any) -> Array:
+        """Return the predictions of all pairs of a row and a column.
+
+        Parameters
+        ----------
+        U : {array-like, sparse matrix} of shape (n_rows, n_row_features)
+            Features of any rows; with ``row_kernel="precomputed"``, their kernels with the rows of the fit.
+        V : {array-like, sparse matrix} of shape (n_columns, n_column_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            Equal rows, and equal columns, have exactly equal predictions, except with kernels given as functions.
+        """
+        rows, columns = self._functions(U, V)
+        found = multiply(columns, self._combine(rows).T).T
+        return np.asarray(found + self._row_levels(rows)[:, None] + self._column_levels(columns))
+
+    def predict_entries(self, U: Any, V: Any, rows: ArrayLike, columns: ArrayLike) -> Array:
+        """Return the predictions of some pairs of a row and a column.
+
+        Parameters
+        ----------
+        U : {array-like, sparse matrix} of shape (n_rows, n_row_features)
+        V : {array-like, sparse matrix} of shape (n_columns, n_column_features)
+        rows, columns : array-like of shape (n_entries,)
+            Numbers of rows of U and of V.
+
+        Returns
+        -------
+        ndarray of shape (n_entries,)
+            The elements of ``predict(U, V)``, up to rounding, in memory for the entries alone.
+        """
+        of_rows, of_columns = self._functions(U, V)
+        r, c = check_entries(rows, columns, of_rows.shape[0], of_columns.shape[0])
+        combined = self._combine(of_rows)
+        levels, column_levels = self._row_levels(of_rows), self._column_levels(of_columns)
+        found = np.empty(len(r))
+        dense = of_columns if isinstance(of_columns, np.ndarray) else of_columns.toarray()
+        for some in slices(len(r), _AT_ONCE // max(1, combined.shape[1])):
+            found[some] = np.einsum("ij,ij->i", combined[r[some]], dense[c[some]])
+        return np.asarray(found + levels[r] + column_levels[c])
+
+    def score(self, U: Any, V: Any, Y: Any) -> float:
+        """Return the concordance with the known entries of Y.
+
+        Parameters
+        ----------
+        U : {array-like, sparse matrix} of shape (n_rows, n_row_features)
+        V : {array-like, sparse matrix} of shape (n_columns, n_column_features)
+        Y : {array-like, sparse matrix} of shape (n_rows, n_columns)
+            True values; unknown ones are NaN, or not stored.
+
+        Returns
+        -------
+        float
+            Share of pairs of entries in the right order; ties count half. If columns are ranked within each row
+            (``ranking=True``), the mean over the rows; otherwise of all entries together.
+        """
+        predictions = self.predict(U, V)
+        known = check_targets(Y, *predictions.shape)
+        return concordance_index(
+            known.values,
+            predictions[known.rows, known.columns],
+            qid=known.rows if getattr(self, "ranking", False) else None,
+        )
+
+    def _check(self, U: Any, V: Any, Y: Any, *, row_centred: bool, column_centred: bool) -> Sides:
+        """Check parameters and data of a fit, and decompose both kernels."""
+        check_parameters(self)
+        user = type(self).__name__
+        checked = check_targets(Y, _length(U, "U"), _length(V, "V"))
+        row_elements, rows = describe(
+            *(U, self.row_kernel, self.n_row_basis, self.random_state), name="U", user=user, centred=row_centred
+        )
+        column_elements, columns = describe(
+            *(V, self.column_kernel, self.n_column_basis, self.random_state), name="V", user=user, centred=column_centred
+        )
+        return Sides(rows, columns, checked, {**_noted("row", row_elements), **_noted("column", column_elements)})
+
+    def _all_entries(self, problem: KroneckerProblem | TwoStepProblem, U: Any, V: Any) -> AllEntries:
+        """Return a problem with what hold-outs need to know of its elements."""
+        reduced = is_reduced(self.n_row_basis, problem.rows.n), is_reduced(self.n_column_basis, problem.columns.n)
+        return AllEntries(problem, first_of_equal(U), first_of_equal(V), *reduced)
+
+    def _fitted_training(self) -> Any:
+        check_is_fitted(self)
+        training = getattr(self, "_training", None)
+        if training is None:
+            raise ValueError(
+                f"This {type(self).__name__} has no training data: they are neither pickled nor saved. Fit it again."
+            )
+        return training
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the training data, which a model must not take along."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_training"}
+
+    def _functions(self, U: Any, V: Any) -> tuple[Any, Any]:
+        check_is_fitted(self)
+        user = type(self).__name__
+        return _elements(self, "row").functions(U, user), _elements(self, "column").functions(V, user)
+
+    def _combine(self, rows: Any) -> Array:
+        return multiply(rows, self.coef_)
+
+    def _row_levels(self, rows: Any) -> Array:
+        return multiply(rows, self.row_coef_)
+
+    def _column_levels(self, columns: Any) -> Array:
+        return multiply(columns, self.column_coef_) + self.intercept_
+
+
+def weights_of(rows: Side, columns: Side, inner: Array) -> dict[str, Any]:
+    """Return the weights of the functions of rows and columns as attributes.
+
+    Parameters
+    ----------
+    rows, columns : Side
+    inner : ndarray of shape (p + 1, t + 1)
+        Coefficients of the coordinates, and of a constant, of a row times those of a column.
+    """
+    core, of_rows, of_columns, constant = inner[:-1, :-1], inner[:-1, -1], inner[-1, :-1], inner[-1, -1]
+    of_rows = of_rows - core @ columns.offset
+    of_columns_centred = of_columns - rows.offset @ core
+    return {
+        "coef_": matmul(matmul(rows.functions, core), columns.functions.T),
+        "row_coef_": rows.functions @ of_rows,
+        "column_coef_": columns.functions @ of_columns_centred,
+        "intercept_": float(constant - rows.offset @ of_rows - of_columns @ columns.offset),
+    }
+
+
+def check_entries(rows: ArrayLike, columns: ArrayLike, n_rows: int, n_columns: int) -> tuple[Places, Places]:
+    """Return the numbers of rows and columns of entries."""
+    found = []
+    for name, numbers, n in (("rows", rows, n_rows), ("columns", columns, n_columns)):
+        places = as_array(numbers, name)
+        if places.ndim != 1 or (places.dtype.kind not in "iu" and len(places)):
+            raise ValueError(f"{name} must be a list of numbers of rows, got shape {places.shape} of {places.dtype}.")
+        if len(places) and not (places.min() >= 0 and places.max() < n):
+            raise ValueError(f"{name} must lie between 0 and {n - 1}, got {places.min()} to {places.max()}.")
+        found.append(places.astype(np.intp))
+    if len(found[0]) != len(found[1]):
+        raise ValueError(f"rows has {len(found[0])} elements, but columns has {len(found[1])}.")
+    return found[0], found[1]
+
+
+def _length(X: Any, name: str) -> int:
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"{name} must be a matrix with one row per element, got an array of shape {shape}.")
+    return int(shape[0])
+
+
+def _noted(side: str, elements: Elements) -> dict[str, Any]:
+    found = {f"{side}_kernel_": elements.kernel, f"n_{side}_features_in_": elements.n_features}
+    return found if elements.basis is None else {**found, f"{side}_basis_": elements.basis}
+
+
+def _elements(model: Any, side: str) -> Elements:
+    return Elements(
+        getattr(model, f"{side}_kernel_"),
+        getattr(model, f"{side}_basis_", None),
+        getattr(model, f"n_{side}_features_in_"),
+        "U" if side == "row" else "V",
+    )
