@@ -13,7 +13,7 @@ from kernelrank._validation import CheckedRows, check_rows, encode_queries, scal
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
-from kernelrank.estimators._stored_rows import check_store, predict_stored, with_labels, with_queries
+from kernelrank.estimators._stored_rows import with_labels, with_queries
 from kernelrank.estimators._svm_solver import convergence_message, make_report
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.io import RowStore
@@ -143,6 +143,8 @@ class RankSVM(SVMRanker):
     True
     """
 
+    _unformed = (RowStore,)
+
     def __init__(
         self,
         alpha: float = 1e-3,
@@ -200,10 +202,7 @@ class RankSVM(SVMRanker):
         self
         """
         y, qid = with_labels(X, y, qid)
-        if isinstance(X, RowStore):
-            noted = check_store(self, X, reset=True)
-        else:
-            X, qid, noted = self._check_rows(X, qid)
+        X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
         rows = check_rows(y, qid, sample_weight, X.shape[0])
         del y  # those of a store were read for the pairs only
@@ -252,29 +251,13 @@ class RankSVM(SVMRanker):
         >>> model.rank(X)
         array([3, 2, 1])
         """
+        if isinstance(X, RowStore):  # it has utilities, and queries that pairs might not respect
+            X._refuse()
         X, qid, noted = self._check_rows(X, qid)
         queries, _ = encode_queries(qid, X.shape[0])
         given = check_preferences(pairs, X.shape[0], weight, queries)
         preferences, n_pairs = scaled_preferences(given, self.query_weighting)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of every row of X; within a query, a higher score is a better rank.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-
-        Notes
-        -----
-        Equal rows get exactly equal scores, whatever their position and the number of rows, except with kernels given
-        as functions.
-        """
-        return predict_stored(self, X) if isinstance(X, RowStore) else super().predict(X)
 
     def rank(self, X: Any, qid: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the rank of every row in its query: 1 is the best, and equal scores share the better rank.
