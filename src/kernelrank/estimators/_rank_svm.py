@@ -16,6 +16,7 @@ from kernelrank.estimators._ranker import SVMRanker
 from kernelrank.estimators._stored_rows import with_labels, with_queries
 from kernelrank.estimators._svm_solver import convergence_message, make_report
 from kernelrank.exceptions import ConvergenceWarning
+from kernelrank.features import KroneckerRows
 from kernelrank.io import RowStore
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
 from kernelrank.pairs._preferences import CheckedPreferences, check_preferences
@@ -143,7 +144,7 @@ class RankSVM(SVMRanker):
     True
     """
 
-    _unformed = (RowStore,)
+    _unformed = (RowStore, KroneckerRows)
 
     def __init__(
         self,
@@ -186,10 +187,10 @@ class RankSVM(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), RowStore or KroneckerRows
             A data-frame column named "qid" is taken as the query of each row. A :class:`kernelrank.io.RowStore` has
             rows that do not fit into memory, with their utilities and queries; a product with X then reads all files
-            once.
+            once. :class:`kernelrank.relational.KroneckerRows` has rows that are pairs of things, and are never formed.
         y : array-like of shape (n_samples,)
             Utilities, any finite numbers; higher is better. Equal ones are not compared. Not with a store.
         qid : array-like of shape (n_samples,), optional
@@ -228,7 +229,7 @@ class RankSVM(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or KroneckerRows
             A data-frame column named "qid" is taken as the query of each row.
         pairs : array-like of shape (n_pairs, 2)
             Rows of X, ``[winner, loser]``: the first should get the higher score. A pair that
@@ -264,7 +265,7 @@ class RankSVM(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), RowStore or KroneckerRows
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" can be used instead, and a store has its own.
 
@@ -293,7 +294,7 @@ class RankSVM(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), RowStore or KroneckerRows
         y : array-like of shape (n_samples,)
             True utilities. Not with a store, which has its own.
         qid : array-like of shape (n_samples,), optional

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from kernelrank._unformed import UnformedRows
 from kernelrank.estimators._stored_rows import stored_products
+from kernelrank.features import KroneckerRows
 from kernelrank.io import RowStore
 from kernelrank.kernels import Linear, make_kernel
-from kernelrank.solvers import Products, make_products
+from kernelrank.solvers import Products, make_kronecker_products, make_products
 
 
 def check_unformed(model: Any, X: UnformedRows, *, reset: bool) -> UnformedRows:
@@ -48,4 +49,6 @@ def products_of(X: Any, n_threads: int = 1, queries: NDArray[np.int32] | None = 
     """Prepare the products with the rows of X, in memory or not."""
     if isinstance(X, RowStore):
         return stored_products(X, n_threads)
+    if isinstance(X, KroneckerRows):
+        return make_kronecker_products(X, n_threads, queries)
     return make_products(X, n_threads, queries)
