@@ -86,7 +86,7 @@ sanitize: $(VENV)/built
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
 	$(BIN)/cmake --build build/sanitize
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/losses tests/io tests/test_dense.py tests/solvers/test_products.py tests/solvers/test_hold_out.py tests/kernels/test_all_paths.py -m "not slow"
+	  KERNELRANK_CORE=$(abspath build/sanitize) $(BIN)/python -m pytest -p no:cacheprovider tests/pairs tests/losses tests/io tests/test_dense.py tests/test_entries.py tests/solvers/test_products.py tests/solvers/test_hold_out.py tests/kernels/test_all_paths.py -m "not slow"
 
 clean:
 	rm -rf build $(VENV) $(PEERS) $(RLSCORE) dist

@@ -51,7 +51,7 @@ def test_estimators_do_not_reach_into_the_core():
         for path in PACKAGE.rglob("*.py")
         if re.search(r"import _core|from kernelrank\._core", path.read_text())
     }
-    assert callers == {"io", "kernels", "pairs", "solvers", "_dense.py"}
+    assert callers == {"io", "kernels", "pairs", "solvers", "_dense.py", "_entries.py"}
 
 
 def test_nothing_private_of_scikit_learn_is_imported():

@@ -15,6 +15,7 @@ namespace nb = nanobind;
 void bind_all_paths(nb::module_& module);
 void bind_counting(nb::module_& module);
 void bind_dense_products(nb::module_& module);
+void bind_entry_products(nb::module_& module);
 void bind_held_out_pairs(nb::module_& module);
 void bind_products(nb::module_& module);
 void bind_svmlight(nb::module_& module);

@@ -8,6 +8,7 @@ NB_MODULE(_core, module) {
   bind_all_paths(module);
   bind_counting(module);
   bind_dense_products(module);
+  bind_entry_products(module);
   bind_held_out_pairs(module);
   bind_products(module);
   bind_svmlight(module);

@@ -23,7 +23,7 @@ __all__ = [
 ]
 _ROOMS = (
     *("cli", "dask", "estimators", "exceptions", "features", "io", "kernels", "losses"),
-    *("metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "relations", "solvers"),
+    *("metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "relational", "relations", "solvers"),
 )
 
 

@@ -164,6 +164,18 @@ def scatter_product(
 ) -> None:
     """Write out = sum of v[line] * line for a compressed matrix."""
 
+# Entries are sorted by line: starts of the lines, the number of each entry, and its partner among the rows. These are a
+# dense matrix in C order, or the starts, indices and numbers of a CSR matrix.
+def sample_product(
+    starts: NDArray[np.int64], numbers: NDArray[np.int64], partners: NDArray[np.int32], lines: _Floats, *others: Any
+) -> None:
+    """Write out[number] = lines[line] . rows[partner] for each entry; arguments end with rows, out and n_threads."""
+
+def spread_product(
+    starts: NDArray[np.int64], numbers: NDArray[np.int64], partners: NDArray[np.int32], g: _Floats, *others: Any
+) -> None:
+    """Write out[line] = sum of g[number] * rows[partner]; arguments end with rows, out and n_threads."""
+
 class FormatError(ValueError):
     """Error in a line of an svmlight file; the arguments are its number, the problem, and the offending bytes."""
 

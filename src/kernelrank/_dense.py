@@ -3,7 +3,8 @@
 BLAS sums in an order that depends on the position of a row, on the number of rows, and on the number of its threads,
 which is a setting of the whole process. Here every sum has a fixed order of additions: equal rows have equal products
 at any position, in any thread and after a fork. Arrays of other libraries are multiplied by these libraries, and sparse
-matrices by SciPy, which sums a row from its first stored element to the last.
+matrices by SciPy, which sums a row from its first stored element to the last. Rows that are not a matrix in memory
+multiply themselves.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from kernelrank._arrays import Array, in_double, is_foreign
 from kernelrank._core import inner_product, multiply_columns, multiply_matrices, multiply_rows
 from kernelrank._threads import blas_threads
+from kernelrank._unformed import UnformedRows
 
 Vector = NDArray[np.float64]
 
@@ -25,16 +27,21 @@ _WORTH_THREADS = 1 << 18  # multiplications, above which threads are used
 
 def multiply(X: Any, weights: Array, n_threads: int | None = None) -> Array:
     """Compute ``X @ weights`` in float64, for a vector or a matrix; the default number of threads is that of BLAS."""
-    if is_foreign(weights) or sp.issparse(X):
+    if is_foreign(weights) or sp.issparse(X) or isinstance(X, UnformedRows):
         return in_double(X) @ weights
     X, out = readable(X), np.empty((X.shape[0], *weights.shape[1:]))
     if n_threads is None:
-        n_threads = blas_threads() if X.shape[0] * weights.size >= _WORTH_THREADS else 1
+        n_threads = default_threads(X.shape[0] * weights.size)
     if weights.ndim == 1:
         multiply_rows(X, contiguous(weights), out, n_threads)
     else:
         multiply_matrices(X, readable(weights, np.float64), out, n_threads)
     return out
+
+
+def default_threads(n_multiplications: float) -> int:
+    """Return the number of threads of BLAS, or 1 for few multiplications."""
+    return blas_threads() if n_multiplications >= _WORTH_THREADS else 1
 
 
 def multiply_transposed(X: NDArray[Any], g: Vector, *, squared: bool = False) -> Vector:

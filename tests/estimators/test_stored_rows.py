@@ -117,14 +117,14 @@ def test_other_features_and_kernels(make, tmp_path):
     with pytest.raises(ValueError, match="n_basis is for non-linear kernels"):
         RankSVM(n_basis=5).fit(store)
     model = RankSVM().fit(np.eye(3), [1, 2, 3])
-    with pytest.raises(ValueError, match="The store has 5 features, but RankSVM was fitted with 3"):
+    with pytest.raises(ValueError, match="The RowStore has 5 features, but RankSVM was fitted with 3"):
         model.predict(store)
     for name, columns in (("a", "u,v"), ("b", "v,u")):
         (tmp_path / f"{name}.csv").write_text(f"{columns},y\n1,2,3\n4,5,6\n7,7,7\n")
     one, other = (RowStore.write_table(tmp_path / f"{n}.store", tmp_path / f"{n}.csv", target="y") for n in "ab")
     model.fit(one)
     assert model.feature_names_in_.tolist() == ["u", "v"]
-    with pytest.raises(ValueError, match=r"features of the store are \['v', 'u'\]"):
+    with pytest.raises(ValueError, match=r"features of the RowStore are \['v', 'u'\]"):
         model.predict(other)
 
 

@@ -15,11 +15,13 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from kernelrank._arrays import Array, copied, in_double, is_foreign, like, merge, place, take
 from kernelrank._memory import available_memory
+from kernelrank._unformed import UnformedRows
+from kernelrank.estimators._unformed_rows import products_of
 from kernelrank.features import NystromMap, whitening_of_rows
 from kernelrank.kernels import Kernel, Linear, Precomputed
 from kernelrank.kernels._matrices import check_kernel_matrix
 from kernelrank.losses import PairwiseSquares
-from kernelrank.solvers import ConjugateGradients, make_products
+from kernelrank.solvers import ConjugateGradients
 from kernelrank.solvers.least_squares import (
     Basis,
     HoldOut,
@@ -138,7 +140,7 @@ def compose(
         Chooses the held-out predictions of a problem that can be decomposed.
     """
     if _wants_gradients(X, kernel, drawn, solver):
-        gradients = ConjugateGradients(make_products(X, queries=data.queries), data.loss)
+        gradients = ConjugateGradients(products_of(X, queries=data.queries), data.loss)
         return LeastSquaresModel(data, kernel, gradients, Undecomposed(), {})
     if is_foreign(X) and not data.loss.laplacian.any_namespace:
         raise ValueError(
@@ -155,6 +157,11 @@ def compose(
 
 def _wants_gradients(X: Any, kernel: Kernel, drawn: Rows | None, solver: str) -> bool:
     (m, n), possible = X.shape, isinstance(kernel, Linear) and drawn is None
+    if isinstance(X, UnformedRows):
+        if solver == "direct" or drawn is not None:
+            name = type(X).__name__
+            raise ValueError(f'A {name} requires solver="cg" or "auto", and n_basis=None. {X.other_kernels}')
+        return True
     if solver == "cg" and not possible:
         raise ValueError('solver="cg" is for the linear kernel without n_basis; others have solver="direct".')
     if solver == "cg" and is_foreign(X):

@@ -17,6 +17,7 @@ from kernelrank.estimators._least_squares import require_pairs
 from kernelrank.estimators._least_squares_model import LeastSquaresModel, TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._ranker import Ranker
+from kernelrank.features import KroneckerRows
 from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.pairs._preferences import check_preferences
 from kernelrank.solvers.least_squares import NO_CLOSED_FORM, ClassesHoldOut, HoldOut, LeastSquares, RankingHoldOut
@@ -156,6 +157,8 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     """
 
     _rows_per_total = 0.5  # a pair for every two rows, as the average over pairs has it
+
+    _unformed = (KroneckerRows,)
 
     def __init__(
         self,

@@ -13,9 +13,10 @@ from kernelrank._validation import CheckedRows, check_rows, encode_queries, scal
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
-from kernelrank.estimators._stored_rows import check_store, predict_stored, with_labels, with_queries
+from kernelrank.estimators._stored_rows import with_labels, with_queries
 from kernelrank.estimators._svm_solver import convergence_message, make_report
 from kernelrank.exceptions import ConvergenceWarning
+from kernelrank.features import KroneckerRows
 from kernelrank.io import RowStore
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
 from kernelrank.pairs._preferences import CheckedPreferences, check_preferences
@@ -143,6 +144,8 @@ class RankSVM(SVMRanker):
     True
     """
 
+    _unformed = (RowStore, KroneckerRows)
+
     def __init__(
         self,
         alpha: float = 1e-3,
@@ -184,10 +187,10 @@ class RankSVM(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), RowStore or KroneckerRows
             A data-frame column named "qid" is taken as the query of each row. A :class:`kernelrank.io.RowStore` has
             rows that do not fit into memory, with their utilities and queries; a product with X then reads all files
-            once.
+            once. :class:`kernelrank.relational.KroneckerRows` has rows that are pairs of things, and are never formed.
         y : array-like of shape (n_samples,)
             Utilities, any finite numbers; higher is better. Equal ones are not compared. Not with a store.
         qid : array-like of shape (n_samples,), optional
@@ -200,10 +203,7 @@ class RankSVM(SVMRanker):
         self
         """
         y, qid = with_labels(X, y, qid)
-        if isinstance(X, RowStore):
-            noted = check_store(self, X, reset=True)
-        else:
-            X, qid, noted = self._check_rows(X, qid)
+        X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
         rows = check_rows(y, qid, sample_weight, X.shape[0])
         del y  # those of a store were read for the pairs only
@@ -229,7 +229,7 @@ class RankSVM(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or KroneckerRows
             A data-frame column named "qid" is taken as the query of each row.
         pairs : array-like of shape (n_pairs, 2)
             Rows of X, ``[winner, loser]``: the first should get the higher score. A pair that
@@ -252,36 +252,20 @@ class RankSVM(SVMRanker):
         >>> model.rank(X)
         array([3, 2, 1])
         """
+        if isinstance(X, RowStore):  # it has utilities, and queries that pairs might not respect
+            X._refuse()
         X, qid, noted = self._check_rows(X, qid)
         queries, _ = encode_queries(qid, X.shape[0])
         given = check_preferences(pairs, X.shape[0], weight, queries)
         preferences, n_pairs = scaled_preferences(given, self.query_weighting)
         return self._train(X, preferences, queries, noted, n_pairs_=n_pairs)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of every row of X; within a query, a higher score is a better rank.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-
-        Notes
-        -----
-        Equal rows get exactly equal scores, whatever their position and the number of rows, except with kernels given
-        as functions.
-        """
-        return predict_stored(self, X) if isinstance(X, RowStore) else super().predict(X)
-
     def rank(self, X: Any, qid: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the rank of every row in its query: 1 is the best, and equal scores share the better rank.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), RowStore or KroneckerRows
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" can be used instead, and a store has its own.
 
@@ -310,7 +294,7 @@ class RankSVM(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowStore
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), RowStore or KroneckerRows
         y : array-like of shape (n_samples,)
             True utilities. Not with a store, which has its own.
         qid : array-like of shape (n_samples,), optional

@@ -22,6 +22,7 @@ from kernelrank.estimators._path_search import Candidate, PathSearch
 from kernelrank.estimators._rank_svm import total_weight
 from kernelrank.estimators._ranker import SVMRanker
 from kernelrank.exceptions import ConvergenceWarning
+from kernelrank.features import KroneckerRows
 from kernelrank.kernels import Linear
 from kernelrank.kernels._choice import check_kernels
 from kernelrank.metrics import RankingScorer
@@ -131,6 +132,8 @@ class RankSVMCV(SVMRanker):
 
     __metadata_request__fit = {"qid": True, "groups": True}  # noqa: RUF012 - read by scikit-learn, never changed
 
+    _unformed = (KroneckerRows,)
+
     def __init__(
         self,
         alphas: int | ArrayLike = 20,
@@ -175,7 +178,7 @@ class RankSVMCV(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or KroneckerRows
             A data-frame column named "qid" is taken as the query of each row.
         y : array-like of shape (n_samples,)
             Utilities, any finite numbers; higher is better. Equal ones are not compared.
@@ -222,7 +225,7 @@ class RankSVMCV(SVMRanker):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or KroneckerRows
             A data-frame column named "qid" is taken as the query of each row.
         pairs : array-like of shape (n_pairs, 2)
             Rows of X, ``[winner, loser]``, as in :meth:`RankSVM.fit_pairs`.

@@ -15,6 +15,7 @@ from kernelrank._dense import multiply
 from kernelrank._refit import unfitted_copy
 from kernelrank._rules import Rule, check_parameters
 from kernelrank._threads import resolve_threads
+from kernelrank._unformed import UnformedRows
 from kernelrank._validation import (
     as_array,
     check_features,
@@ -25,6 +26,7 @@ from kernelrank._validation import (
     warn_of_query_columns,
 )
 from kernelrank.estimators._representation import Representation, represent
+from kernelrank.estimators._unformed_rows import check_unformed
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._choice import HasKernel
 from kernelrank.metrics import concordance_index
@@ -37,6 +39,7 @@ class Predictor(HasKernel):
     """Base class for prediction with checked rows; a subclass provides ``fit`` and ``_evaluate``."""
 
     _any_namespace = False  # whether it accepts arrays of any library
+    _unformed: ClassVar[tuple[type[UnformedRows], ...]] = ()  # rows that are not a matrix, to which it can be fitted
     _takes_queries = False  # whether a data-frame column of queries is used; otherwise it is dropped
     _rules: ClassVar[dict[str, Rule]] = {}  # for parameters with another meaning than in other estimators
 
@@ -59,7 +62,7 @@ class Predictor(HasKernel):
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
-        return self._evaluate(check_features(self, X, reset=False, any_namespace=self._any_namespace))
+        return self._evaluate(self._check_features(X, self, reset=False))
 
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of checked rows."""
@@ -76,8 +79,14 @@ class Predictor(HasKernel):
         """
         X, qid = self._separate_queries(X, qid)
         copy = unfitted_copy(self)
-        X = check_features(copy, X, reset=True, any_namespace=self._any_namespace)
+        X = self._check_features(X, copy, reset=True)
         return X, qid, {name: value for name, value in vars(copy).items() if name.endswith("_in_")}
+
+    def _check_features(self, X: Any, noted_by: Any, *, reset: bool) -> Any:
+        """Return X as a finite matrix, or as rows that are not one; its columns are noted by an estimator."""
+        if isinstance(X, self._unformed):
+            return check_unformed(noted_by, X, reset=reset)
+        return check_features(noted_by, X, reset=reset, any_namespace=self._any_namespace)
 
     def _separate_queries(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
         """Check parameters, and separate a column of queries from X."""

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._memory import require_memory
+from kernelrank._unformed import UnformedRows
 from kernelrank.estimators._span_of_rows import SpanOfRows, is_wide
-from kernelrank.estimators._stored_rows import stored_products
 from kernelrank.estimators._svm_solver import QueryWeighting, Solver, make_solver
+from kernelrank.estimators._unformed_rows import products_of
 from kernelrank.features import NystromMap
-from kernelrank.io import RowStore
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._matrices import check_kernel_matrix, check_semidefinite
 from kernelrank.losses import PairwiseHinge
@@ -108,8 +108,8 @@ def represent(
     if isinstance(kernel, Linear):
         if n_basis is not None:
             raise ValueError("n_basis is for non-linear kernels; with kernel='linear' it must be None.")
-        if isinstance(X, RowStore):
-            return Representation(stored_products(X, n_threads))
+        if isinstance(X, UnformedRows):
+            return Representation(products_of(X, n_threads, queries))
         span = SpanOfRows(X, queries) if is_wide(X) else None
         if any_space and span is not None:
             return Representation(make_kernel_products(span.inner_products(), n_threads), span=span)

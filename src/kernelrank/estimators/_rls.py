@@ -13,6 +13,7 @@ from kernelrank.estimators._hold_outs import HoldsOut
 from kernelrank.estimators._least_squares import LeastSquaresEstimator
 from kernelrank.estimators._least_squares_model import TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
+from kernelrank.features import KroneckerRows
 from kernelrank.losses import mean_squares
 from kernelrank.solvers.least_squares import NO_CLOSED_FORM, HoldOut, LeastSquares, RankingHoldOut
 
@@ -110,6 +111,8 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
     """
 
     _rows_per_total = 1.0
+
+    _unformed = (KroneckerRows,)
 
     def __init__(
         self,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from kernelrank._dense import multiply
 from kernelrank._rules import CALLABLE, COUNT, FLAG, NAMES, NONE, PATH, TEXT, Rule, choice, whole
 from kernelrank._threads import resolve_threads
+from kernelrank._unformed import UnformedRows
 from kernelrank.io._files import PathOrFile
 from kernelrank.io._load import DTYPE
 from kernelrank.io._row_files import RowFiles, StoredRows, codes_of
@@ -28,7 +30,7 @@ _CHUNKS = Rule(
 )
 
 
-class RowStore:
+class RowStore(UnformedRows):
     """Rows, utilities and queries in a folder, for data that do not fit into memory.
 
     A store is written once, by :meth:`write`, :meth:`write_svmlight` or :meth:`write_table`, and then read in blocks of
@@ -88,6 +90,15 @@ class RowStore:
     >>> concordance > 0.99
     True
     """
+
+    takers = (
+        "its rows stay in files. Only kernelrank.RankSVM, with a linear kernel, can be fitted to it, in fit, predict,"
+        " rank and score. For anything else, load rows that fit into memory."
+    )
+    other_kernels = (
+        "For a kernel, transform the rows while they are written, for example with kernelrank.NystromMap fitted to some"
+        " of them."
+    )
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         PATH("path", path)
@@ -360,11 +371,12 @@ class RowStore:
         for _, labels in self._files.labels():
             labels.ids()
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
-            "A RowStore is not an array: its rows stay in files. Only kernelrank.RankSVM, with a linear kernel, can be"
-            " fitted to it, in fit, predict, rank and score. For anything else, load rows that fit into memory."
-        )
+    def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the products of the rows with a vector, or with each column of a matrix; reads all files once."""
+        found = np.empty((self.n_rows, *weights.shape[1:]))
+        for start, X, _ in self.blocks():
+            found[start : start + X.shape[0]] = multiply(X, weights)
+        return found
 
     def __repr__(self) -> str:
         queries = f", {self.n_queries:,} queries" if self.n_queries else ""

@@ -7,6 +7,7 @@ from kernelrank.solvers._columns import Columns, RowSource, find_common_columns
 from kernelrank.solvers._conjugate_gradient import Approximation, ConjugateGradients
 from kernelrank.solvers._greedy import GreedySelection, panel_width
 from kernelrank.solvers._kernel_products import make_kernel_products
+from kernelrank.solvers._kronecker_products import make_kronecker_products
 from kernelrank.solvers._max_margin import LabelSearch
 from kernelrank.solvers._newton import Newton
 from kernelrank.solvers._oracle import LinearOracle, Oracle, SmoothLinearOracle, SmoothOracle
@@ -61,6 +62,7 @@ __all__ = [
     "make_block_products",
     "make_gathered_products",
     "make_kernel_products",
+    "make_kronecker_products",
     "make_products",
     "panel_width",
     "restrict",

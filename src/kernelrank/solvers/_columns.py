@@ -140,6 +140,23 @@ def dense_part(X: Any, rows: Any, columns: Indices) -> Vector:
     return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
 
 
+def shift_full_columns(X: Any, first: NDArray[np.int32], columns: Columns) -> Any:
+    """Return a sparse matrix whose full columns are shifted.
+
+    Only such a matrix is copied, and only its values: a shift leaves no zero to stay unstored.
+    """
+    if not columns.shifts:
+        return X
+    full = dense_part(X, None, columns.full)
+    full[:, columns.drifts] -= full[first][:, columns.drifts]
+    full[:, ~columns.drifts] -= columns.shift[~columns.drifts]
+    by_row = X.format == "csr"
+    of_stored = X.indices if by_row else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+    values = X.data.astype(np.float64)
+    values[np.isin(of_stored, columns.full)] = (full if by_row else full.T).ravel()
+    return type(X)((values, X.indices, X.indptr), shape=X.shape)
+
+
 class _Found(NamedTuple):
     """Shifts and constant columns of a dense matrix, as in `Columns`."""
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kernelrank._core import gather_product, multiply_columns, multiply_rows, scatter_product
 from kernelrank._dense import contiguous, inner, readable
-from kernelrank.solvers._columns import Columns, dense_part, find_columns, first_rows
+from kernelrank.solvers._columns import Columns, find_columns, first_rows, shift_full_columns
 
 Vector = NDArray[np.float64]
 
@@ -140,7 +140,7 @@ def _dense_products(X: NDArray[Any], n_threads: int, first: NDArray[np.int32], c
 
 def _sparse_products(X: Any, n_threads: int, first: NDArray[np.int32], columns: Columns) -> Products:
     m, n = X.shape
-    X = _shifted(X, first, columns)
+    X = shift_full_columns(X, first, columns)
     starts, indices, numbers = X.indptr, X.indices, X.data
     if starts.dtype != indices.dtype:
         starts, indices = (part.astype(np.int64, copy=False) for part in (starts, indices))
@@ -192,20 +192,3 @@ def _is_constant(columns: Any, k: int, queries: NDArray[np.int32], sizes: NDArra
     lengths = np.diff(starts, append=len(where))
     same = bool((values == np.repeat(values[starts], lengths)).all())
     return same and bool((lengths == sizes[where[starts]])[values[starts] != 0].all())
-
-
-def _shifted(X: Any, first: NDArray[np.int32], columns: Columns) -> Any:
-    """Return a matrix whose full columns are shifted.
-
-    Only such a matrix is copied, and only its values: a shift leaves no zero to stay unstored.
-    """
-    if not columns.shifts:
-        return X
-    full = dense_part(X, None, columns.full)
-    full[:, columns.drifts] -= full[first][:, columns.drifts]
-    full[:, ~columns.drifts] -= columns.shift[~columns.drifts]
-    by_row = X.format == "csr"
-    of_stored = X.indices if by_row else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    values = X.data.astype(np.float64)
-    values[np.isin(of_stored, columns.full)] = (full if by_row else full.T).ravel()
-    return type(X)((values, X.indices, X.indptr), shape=X.shape)
