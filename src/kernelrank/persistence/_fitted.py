@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -26,12 +26,18 @@ from kernelrank.estimators import (
 )
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.kernels import Kernel, Linear, Precomputed
+from kernelrank.relational import KroneckerRLS, KroneckerRLSCV, TwoStepRLS
 
 # Classes that can be saved, and the attributes that are required to predict or score, besides the weights, which depend
 # on the kernel. A file cannot name another class.
 _COMMON = ("n_features_in_", "_fitted_with_queries")
 _LEAST_SQUARES = ("kernel_", "intercept_", "_single", *_COMMON)
 _GREEDY = ("selected_", "support_", "intercept_", "_single", *_COMMON)
+_SIDES = ("row", "column")
+_RELATIONAL = (
+    *(f"{side}_{name}_" for side in _SIDES for name in ("coef", "kernel")),
+    *("n_row_features_in_", "n_column_features_in_", "coef_", "intercept_"),
+)
 ESTIMATORS: dict[type, tuple[str, ...]] = {
     RankSVM: _COMMON,
     RankSVMCV: _COMMON,
@@ -44,6 +50,9 @@ ESTIMATORS: dict[type, tuple[str, ...]] = {
     MaxMarginClustering: ("labels_", *_LEAST_SQUARES),
     OrdinalSVM: ("classes_", "thresholds_", "n_features_in_"),
     RankingClassifier: ("classes_", "thresholds_", "ranker_"),
+    KroneckerRLS: _RELATIONAL,
+    KroneckerRLSCV: _RELATIONAL,
+    TwoStepRLS: _RELATIONAL,
 }
 # Nested models: an unfitted parameter and a fitted attribute, of any class but the enclosing one.
 INNER: dict[type, tuple[str, ...]] = {RankingClassifier: ("ranker", "ranker_")}
@@ -55,12 +64,17 @@ _PRIVATE = ("_fitted_with_queries", "_single")
 # model with one output.
 _TYPES: dict[str, type] = {
     "n_features_in_": Integral,
+    "n_row_features_in_": Integral,
+    "n_column_features_in_": Integral,
     "n_iter_": Integral,
     "n_pairs_": Real,
     "objective_": Real,
     "gap_": Real,
+    "residual_": Real,
     "alpha_": Real,
     "kernel_": Kernel,
+    "row_kernel_": Kernel,
+    "column_kernel_": Kernel,
     "_fitted_with_queries": bool,
     "_single": bool,
 }
@@ -84,8 +98,17 @@ _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
     "kernel_scores_": (np.float64, ("n_kernels",)),
     "coef_path_": (np.float64, ("n_alphas", "n_weights")),
 }
-_SPARSE = ("basis_",)  # attributes that may be sparse matrices
-_WEIGHTS = ("coef_", "dual_coef_", "intercept_")
+# Those of models of relational data, whose functions are features, or kernels with a basis.
+_ARRAYS_OF_SIDES: dict[str, tuple[type, tuple[str, ...]]] = {
+    "coef_": (np.float64, ("n_row_functions", "n_column_functions")),
+    "row_coef_": (np.float64, ("n_row_functions",)),
+    "column_coef_": (np.float64, ("n_column_functions",)),
+    "row_basis_": (np.floating, ("n_row_functions", "n_row_features_in_")),
+    "column_basis_": (np.floating, ("n_column_functions", "n_column_features_in_")),
+    "held_out_": (np.float64, ("n_rows", "n_columns")),
+}
+_SPARSE = ("basis_", "row_basis_", "column_basis_")  # attributes that may be sparse matrices
+_WEIGHTS = ("coef_", "dual_coef_", "row_coef_", "column_coef_", "intercept_")
 
 
 def saveable_classes() -> dict[str, type]:
@@ -107,11 +130,14 @@ def check_fitted(kind: type, fitted: dict[str, Any]) -> None:
         value = fitted.get(name)
         if name in fitted and (not isinstance(value, of) or isinstance(value, bool) != (of is bool)):
             raise ModelFormatError(f"{name} is of type {type(value).__name__}, expected {of.__name__}")
-    lengths: dict[str, int] = {name: fitted[name] for name in ("n_features_in_", "n_iter_") if name in fitted}
+    lengths: dict[str, int] = {name: fitted[name] for name, of in _TYPES.items() if name in fitted and of is Integral}
     same = {"n_weights": "n_features_in_" if "coef_" in fitted else "n_basis"}
+    for side in _SIDES:
+        if f"{side}_basis_" not in fitted:  # features, or given kernels, are the functions
+            same[f"n_{side}_functions"] = f"n_{side}_features_in_"
     if isinstance(fitted.get("kernel_"), Precomputed):  # the columns of its matrix are the basis
         same["n_basis"] = same["n_weights"] = "n_features_in_"
-    for name, (number, axes) in _ARRAYS.items():
+    for name, (number, axes) in (_ARRAYS | (_ARRAYS_OF_SIDES if _is_relational(kind) else {})).items():
         if name in fitted:
             present = [axis for axis in axes if axis != "n_outputs" or not fitted.get("_single", True)]
             _check_array(name, fitted[name], number, [same.get(axis, axis) for axis in present], lengths)
@@ -132,9 +158,16 @@ def _check_thresholds(thresholds: NDArray[np.float64], n_classes: int) -> None:
         raise ModelFormatError("thresholds_ must be non-decreasing numbers")
 
 
+def _is_relational(kind: type) -> bool:
+    return ESTIMATORS[kind] is _RELATIONAL
+
+
 def _required_attributes(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
     """Return the names of the attributes required to predict: weights of features or of a basis."""
     names = ESTIMATORS[kind]
+    if _is_relational(kind):
+        kernels = {f"{side}_basis_": fitted.get(f"{side}_kernel_", Linear()) for side in _SIDES}
+        return (*names, *(name for name, kernel in kernels.items() if not isinstance(kernel, Linear | Precomputed)))
     if kind is RankingClassifier:  # the weights belong to its ranker
         return names
     match fitted.get("kernel_", Linear()):
@@ -162,14 +195,20 @@ def _check_array(name: str, value: Any, number: type, axes: Sequence[str], lengt
 
 
 def check_kernel(model: Any) -> None:
-    """Raise an error unless a model can compute its kernel, for one row against the basis and in little memory."""
-    if "basis_" not in _required_attributes(type(model), vars(model)):
-        return
-    basis = model.basis_
-    if sp.issparse(basis):  # scikit-learn's kernels allocate memory for empty columns as well
-        (basis,) = without_empty_columns(basis.tocsr())
-    try:
-        with np.errstate(all="ignore"):
-            model.kernel_(basis[:1, :], basis)
-    except (ArithmeticError, TypeError, ValueError) as reason:
-        raise ModelFormatError(f"the kernel {model.kernel_!r} cannot be computed ({reason})") from reason
+    """Raise an error unless a model can compute its kernels, for one row against the basis and in little memory."""
+    for kernel, basis in _kernels_of(model):
+        if sp.issparse(basis):  # scikit-learn's kernels allocate memory for empty columns as well
+            (basis,) = without_empty_columns(basis.tocsr())
+        try:
+            with np.errstate(all="ignore"):
+                kernel(basis[:1, :], basis)
+        except (ArithmeticError, TypeError, ValueError) as reason:
+            raise ModelFormatError(f"the kernel {kernel!r} cannot be computed ({reason})") from reason
+
+
+def _kernels_of(model: Any) -> Iterator[tuple[Kernel, Any]]:
+    """Yield the kernels of a model, each with its basis."""
+    required = _required_attributes(type(model), vars(model))
+    for name in _SPARSE:
+        if name in required:
+            yield getattr(model, name.replace("basis", "kernel")), getattr(model, name)

@@ -47,9 +47,10 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS, GreedyRankRLS, MaxMarginClustering, OrdinalSVM or
-        RankingClassifier; arrays of other libraries are converted to NumPy. Only attributes whose names end in an
-        underscore are saved. Metadata requests (``set_fit_request``) are not saved.
+        A fitted RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS, GreedyRankRLS, MaxMarginClustering, OrdinalSVM,
+        RankingClassifier, KroneckerRLS, KroneckerRLSCV or TwoStepRLS; arrays of other libraries are converted to NumPy.
+        Only attributes whose names end in an underscore are saved. Metadata requests (``set_fit_request``) are not
+        saved.
     path : str or path-like
         Path of the file. No suffix is added; ``.kernelrank`` is recommended.
 
@@ -64,9 +65,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Warnings
     --------
-    A model with a nonlinear kernel predicts by comparing rows with training rows, which are its ``basis_``: these rows
-    are stored in the file and can be read by anyone who gets it. Targets and queries are never stored, nor are training
-    rows of models with ``coef_``.
+    A model with a nonlinear kernel predicts by comparing rows with training rows, which are its ``basis_`` (of
+    relational data, ``row_basis_`` and ``column_basis_``): these rows are stored in the file and can be read by anyone
+    who gets it. Targets and queries are never stored, nor are training rows of models with ``coef_``.
 
     See Also
     --------

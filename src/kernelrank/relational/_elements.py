@@ -106,7 +106,9 @@ def _describe_by_some(
     X: Any, kernel: Kernel, n_basis: int, random_state: Any, name: str, centred: bool
 ) -> tuple[Elements, Side]:
     """Describe the elements by their kernels with some of them, drawn at random."""
-    require_memory(24.0 * X.shape[0] * n_basis, f"The kernels of {name} with {n_basis} basis rows", "Use a smaller one.")
+    require_memory(
+        24.0 * X.shape[0] * n_basis, f"The kernels of {name} with {n_basis} basis rows", "Use a smaller one."
+    )
     nystrom = NystromMap(kernel, n_basis, random_state=random_state).fit(X)
     functions = nystrom.whitening_
     if isinstance(kernel, Precomputed):  # the columns of its matrix stand for the basis

@@ -156,7 +156,8 @@ class KroneckerLeastSquares(RelationalModel):
         training = self._fitted_training()
         value = self._fitted_alpha if alpha is None else alpha
         POSITIVE("alpha", value)
-        return training.predict_without(setting, float(value))
+        found: Array = training.predict_without(setting, float(value))
+        return found
 
 
 class KroneckerRLS(KroneckerLeastSquares):
@@ -181,7 +182,8 @@ class KroneckerRLS(KroneckerLeastSquares):
         Weight of the squared norm relative to the AVERAGE loss. With a sum over entries instead, lambda is alpha times
         their number; with ``ranking=True``, half of that.
     row_kernel, column_kernel : str, Kernel or callable, default="linear"
-        Of the rows, and of the columns: as in :class:`kernelrank.RankRLS`. With "precomputed", U or V is the kernel matrix.
+        Of the rows, and of the columns: as in :class:`kernelrank.RankRLS`. With "precomputed", U or V is the kernel
+        matrix.
     ranking : bool, default=False
         Whether the columns are ranked within each row. Predictions of a row are then relative to the mean prediction of
         the columns of the fit.
@@ -223,8 +225,8 @@ class KroneckerRLS(KroneckerLeastSquares):
     Notes
     -----
     For q rows and m columns, all entries known: O(q^3 + m^3 + q m (q + m)), from one eigenvalue decomposition of each
-    kernel matrix [1]_. A side with d features and the linear kernel, or with a basis of d elements, takes O(q d^2) instead of
-    O(q^3). The decompositions give solutions for any alpha, and exact hold-outs.
+    kernel matrix [1]_. A side with d features and the linear kernel, or with a basis of d elements, takes O(q d^2)
+    instead of O(q^3). The decompositions give solutions for any alpha, and exact hold-outs.
 
     Some entries unknown: conjugate gradients in the bases of eigenvectors, O(N t + q p t) per step for p and t
     eigenvectors, where t is the smaller number. Nothing of the size of a q m x q m matrix is ever formed.

@@ -13,7 +13,7 @@ from kernelrank.estimators._alphas import AlphaGrid, warn_at_end
 from kernelrank.estimators._parameters import resolve_scorer
 from kernelrank.metrics import RankingScorer
 from kernelrank.relational._kronecker_rls import KroneckerLeastSquares
-from kernelrank.relational._training import AllEntries, KnownEntries
+from kernelrank.relational._training import KnownEntries
 
 Array = NDArray[np.float64]
 
@@ -30,14 +30,14 @@ class KroneckerRLSCV(KroneckerLeastSquares):
     ----------
     alphas : int or array-like, default=20
         Number of alphas, or the alphas. A number means a geometric grid over eight decades, from the largest eigenvalue
-        of the loss downwards. It goes on to twelve decades at most, as long as the last decade has improved the score by
-        more than 0.1 %.
+        of the loss downwards. It goes on to twelve decades at most, as long as the last decade has improved the score
+        by more than 0.1 %.
     leave : {"entry", "row", "column", "both"}, default="entry"
         What is held out.
     scoring : str, RankingScorer or callable, default=None
-        Score to maximise. With ``ranking=True``, the mean concordance over rows by default, and otherwise minus the mean
-        squared error. A name or a scorer of :mod:`kernelrank.metrics` is evaluated within each row if these are ranked,
-        otherwise for all entries together. A function ``(y_true, y_pred)`` gets all entries.
+        Score to maximise. With ``ranking=True``, the mean concordance over rows by default, and otherwise minus the
+        mean squared error. A name or a scorer of :mod:`kernelrank.metrics` is evaluated within each row if these are
+        ranked, otherwise for all entries together. A function ``(y_true, y_pred)`` gets all entries.
     row_kernel, column_kernel : str, Kernel or callable, default="linear"
     ranking : bool, default=False
     fit_intercept : bool, default=True
@@ -62,8 +62,8 @@ class KroneckerRLSCV(KroneckerLeastSquares):
 
     Notes
     -----
-    Time for each alpha is that of the hold-out, O(q m (q + m)); "both" takes some tens of times as long. All entries must
-    be known.
+    Time for each alpha is that of the hold-out, O(q m (q + m)); "both" takes some tens of times as long. All entries
+    must be known.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class KroneckerRLSCV(KroneckerLeastSquares):
     @property
     def _fitted_alpha(self) -> float:
         """The alpha of the fit."""
-        return self.alpha_
+        return float(self.alpha_)
 
     def fit(self, U: Any, V: Any, Y: Any) -> Self:
         """Choose alpha by held-out predictions, and train with it on all entries.
@@ -124,7 +124,9 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         self
         """
         training, noted = self._learn_from(U, V, Y)
-        rate = self._rater(training)
+        if isinstance(training, KnownEntries):
+            training.refuse(self.leave)
+        rate = self._rater(training.Y)
 
         def score(alphas: Array) -> Array:
             return np.array([rate(training.predict_without(self.leave, alpha)) for alpha in alphas.tolist()])
@@ -146,12 +148,10 @@ class KroneckerRLSCV(KroneckerLeastSquares):
             held_out_=training.predict_without(self.leave, alpha),
         )
 
-    def _rater(self, training: AllEntries | KnownEntries) -> Callable[[Array], float]:
+    def _rater(self, Y: Array) -> Callable[[Array], float]:
         """Return the function that scores predictions of all entries; the greater, the better."""
-        if isinstance(training, KnownEntries):
-            training.predict_without(self.leave, 1.0)  # raises the error that says what to do
-        y = training.Y.ravel()
-        rows = np.repeat(np.arange(training.Y.shape[0]), training.Y.shape[1]) if self.ranking else None
+        y = Y.ravel()
+        rows = np.repeat(np.arange(Y.shape[0]), Y.shape[1]) if self.ranking else None
         if self.scoring is None and not self.ranking:
             return lambda predicted: -float(np.mean((y - predicted.ravel()) ** 2))
         if self.scoring is None or isinstance(self.scoring, str | RankingScorer):

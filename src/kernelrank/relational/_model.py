@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._arrays import matmul, slices
-from kernelrank._dense import multiply
+from kernelrank._arrays import matmul
+from kernelrank._dense import default_threads, multiply
+from kernelrank._entries import EntryProducts
 from kernelrank._rules import check_parameters
 from kernelrank._validation import as_array
 from kernelrank.metrics import concordance_index
@@ -20,9 +21,7 @@ from kernelrank.relational._training import AllEntries, is_reduced
 from kernelrank.solvers.kronecker import KroneckerProblem, Side, TwoStepProblem
 
 Array = NDArray[np.float64]
-Places = NDArray[np.intp]
-
-_AT_ONCE = 1 << 20  # elements of the functions of some entries
+Places = NDArray[np.int32]
 
 
 class Sides(NamedTuple):
@@ -58,7 +57,7 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
             Equal rows, and equal columns, have exactly equal predictions, except with kernels given as functions.
         """
         rows, columns = self._functions(U, V)
-        found = multiply(columns, self._combine(rows).T).T
+        found = multiply(columns, multiply(rows, self.coef_).T).T
         return np.asarray(found + self._row_levels(rows)[:, None] + self._column_levels(columns))
 
     def predict_entries(self, U: Any, V: Any, rows: ArrayLike, columns: ArrayLike) -> Array:
@@ -78,13 +77,9 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
         """
         of_rows, of_columns = self._functions(U, V)
         r, c = check_entries(rows, columns, of_rows.shape[0], of_columns.shape[0])
-        combined = self._combine(of_rows)
-        levels, column_levels = self._row_levels(of_rows), self._column_levels(of_columns)
-        found = np.empty(len(r))
-        dense = of_columns if isinstance(of_columns, np.ndarray) else of_columns.toarray()
-        for some in slices(len(r), _AT_ONCE // max(1, combined.shape[1])):
-            found[some] = np.einsum("ij,ij->i", combined[r[some]], dense[c[some]])
-        return np.asarray(found + levels[r] + column_levels[c])
+        work = of_rows.shape[0] * self.coef_.size + len(r) * min(self.coef_.shape)
+        found = EntryProducts(of_rows, of_columns, r, c, default_threads(work)).forward(self.coef_)
+        return np.asarray(found + self._row_levels(of_rows)[r] + self._column_levels(of_columns)[c])
 
     def score(self, U: Any, V: Any, Y: Any) -> float:
         """Return the concordance with the known entries of Y.
@@ -104,11 +99,8 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
         """
         predictions = self.predict(U, V)
         known = check_targets(Y, *predictions.shape)
-        return concordance_index(
-            known.values,
-            predictions[known.rows, known.columns],
-            qid=known.rows if getattr(self, "ranking", False) else None,
-        )
+        queries = known.rows if getattr(self, "ranking", False) else None
+        return float(concordance_index(known.values, predictions[known.rows, known.columns], qid=queries))
 
     def _check(self, U: Any, V: Any, Y: Any, *, row_centred: bool, column_centred: bool) -> Sides:
         """Check parameters and data of a fit, and decompose both kernels."""
@@ -119,7 +111,10 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
             *(U, self.row_kernel, self.n_row_basis, self.random_state), name="U", user=user, centred=row_centred
         )
         column_elements, columns = describe(
-            *(V, self.column_kernel, self.n_column_basis, self.random_state), name="V", user=user, centred=column_centred
+            *(V, self.column_kernel, self.n_column_basis, self.random_state),
+            name="V",
+            user=user,
+            centred=column_centred,
         )
         return Sides(rows, columns, checked, {**_noted("row", row_elements), **_noted("column", column_elements)})
 
@@ -147,14 +142,11 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
         user = type(self).__name__
         return _elements(self, "row").functions(U, user), _elements(self, "column").functions(V, user)
 
-    def _combine(self, rows: Any) -> Array:
-        return multiply(rows, self.coef_)
-
     def _row_levels(self, rows: Any) -> Array:
-        return multiply(rows, self.row_coef_)
+        return np.asarray(multiply(rows, self.row_coef_))
 
     def _column_levels(self, columns: Any) -> Array:
-        return multiply(columns, self.column_coef_) + self.intercept_
+        return np.asarray(multiply(columns, self.column_coef_) + self.intercept_)
 
 
 def weights_of(rows: Side, columns: Side, inner: Array) -> dict[str, Any]:
@@ -186,7 +178,7 @@ def check_entries(rows: ArrayLike, columns: ArrayLike, n_rows: int, n_columns: i
             raise ValueError(f"{name} must be a list of numbers of rows, got shape {places.shape} of {places.dtype}.")
         if len(places) and not (places.min() >= 0 and places.max() < n):
             raise ValueError(f"{name} must lie between 0 and {n - 1}, got {places.min()} to {places.max()}.")
-        found.append(places.astype(np.intp))
+        found.append(places.astype(np.int32))
     if len(found[0]) != len(found[1]):
         raise ValueError(f"rows has {len(found[0])} elements, but columns has {len(found[1])}.")
     return found[0], found[1]

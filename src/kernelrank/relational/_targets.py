@@ -80,7 +80,9 @@ def check_targets(Y: Any, n_rows: int, n_columns: int) -> Targets:
     if len(values) == 0:
         raise NoComparablePairsError("Y has no known entry.")
     if np.max(np.abs(values)) > _LARGEST:
-        raise ValueError(f"Y has squares that are no float64 numbers, its largest element being {abs(values).max():.1g}.")
+        raise ValueError(
+            f"Y has squares that are no float64 numbers, its largest element being {abs(values).max():.1g}."
+        )
     return Targets((n_rows, n_columns), rows.astype(np.intp), columns.astype(np.intp), values)
 
 
@@ -94,6 +96,6 @@ def require_known(targets: Targets) -> None:
         if len(empty):
             more = "" if len(empty) == 1 else f" (and {len(empty) - 1} more)"
             raise ValueError(
-                f"{what} {empty[0]}{more} of Y has no known entry. Leave it out of {side} and Y; the model predicts it as"
-                " any new one."
+                f"{what} {empty[0]}{more} of Y has no known entry. Leave it out of {side} and Y: the model predicts it"
+                " like any new one."
             )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._dense import default_threads
+from kernelrank._entries import EntryProducts
 from kernelrank.features import KroneckerRows
 from kernelrank.losses import mean_squares, squares_of_utilities
 from kernelrank.relational._elements import Groups
 from kernelrank.relational._targets import Targets
-from kernelrank.solvers import ConjugateGradients, make_products
+from kernelrank.solvers import ConjugateGradients, make_kronecker_products
 from kernelrank.solvers.kronecker import KroneckerProblem, Side, TwoStepProblem
 
 Array = NDArray[np.float64]
-
 
 
 _SPLITTERS = {"entry": "LeaveEntriesOut", "row": "LeaveRowsOut", "column": "LeaveColumnsOut", "both": "LeaveBothOut"}
@@ -133,36 +134,50 @@ class KnownEntries:
         roots = np.sqrt(self.rows.values), np.sqrt(self.columns.values)
         y, places = self.targets.values, self.targets.rows
         X = KroneckerRows(self.rows.vectors * roots[0], self.columns.vectors * roots[1], places, self.targets.columns)
-        products, ones, level = make_products(X), np.ones(len(y)), 0.0
+        ones, level = np.ones(len(y)), 0.0
+        n_threads = default_threads(X.shape[1] * self.targets.shape[0] + len(y) * min(X.sides))
         if self.ranking:
             codes = np.unique(places, return_inverse=True)[1].astype(np.int32)
             loss = squares_of_utilities(y[:, None], codes, ones, "keep", "magnitude", "query")
-            gradients = ConjugateGradients(products, loss)
+            gradients = ConjugateGradients(make_kronecker_products(X, n_threads, codes), loss)
         elif self.intercept:
             level = float(y.mean())
-            gradients = ConjugateGradients(products, mean_squares((y - level)[:, None], np.zeros(len(y), int), ones))
+            loss = mean_squares((y - level)[:, None], np.zeros(len(y), np.int32), ones)
+            gradients = ConjugateGradients(make_kronecker_products(X, n_threads), loss)
         else:
-            scale = 1.0 / len(y)
-            gradients = ConjugateGradients.of_equations(
-                lambda v: scale * products.backward(products.forward(v)),
-                [scale * products.backward(y)],
-                products.squares(scale * ones),
-            )
+            gradients = _without_intercept(X, y, n_threads)
         found = gradients.solve(alpha, tol=self.tol, max_iter=self.max_iter)
         w = found.weights[:, 0]
         if self.intercept:
-            level -= float(products.forward(w).mean())
+            level -= float((X @ w).mean())
         core = w.reshape(len(roots[0]), len(roots[1])) / np.outer(*roots)
         return Solution(with_constant(core, level), found.n_iter, found.residual)
 
     def predict_without(self, setting: str, *alphas: float) -> Array:
         """Raise an error: closed forms need all entries."""
+        self.refuse(setting)
+
+    def refuse(self, setting: str) -> NoReturn:
+        """Raise the error that says what to do instead of a hold-out."""
         total = self.targets.shape[0] * self.targets.shape[1]
         raise ValueError(
             f"leave_{setting}_out needs all entries of Y, but {total - len(self.targets.values):,} of {total:,} are"
             " unknown. Refit instead: set the entries of each fold to NaN, or fit KroneckerRows with the splitter"
             f" kernelrank.model_selection.{_SPLITTERS[setting]}."
         )
+
+
+def _without_intercept(X: KroneckerRows, y: Array, n_threads: int) -> ConjugateGradients:
+    """Return conjugate gradients for the mean of squared errors; products must not leave out a constant."""
+    d1, d2 = X.sides
+    products = EntryProducts(X.U, X.V, X.rows, X.columns, n_threads)
+    scale = 1.0 / len(y)
+
+    def multiply(w: Array) -> Array:
+        return scale * products.backward(products.forward(w.reshape(d1, d2))).ravel()
+
+    diagonal = products.with_factors(X.U**2, X.V**2).backward(np.full(len(y), scale)).ravel()
+    return ConjugateGradients.of_equations(multiply, [scale * products.backward(y).ravel()], diagonal)
 
 
 def is_reduced(n_basis: Any, n: int) -> bool:

@@ -1,9 +1,9 @@
 r"""Predictions of entries whose row and column are both held out.
 
 Without row i and column j, f(i, j) = k_i' (K_-i x G_-j + penalty)^-1 y g_j. The inverse is separated into a sum of
-products, ``sum_r w_r f_r(K_-i) x g_r(G_-j)``, with some tens of terms (see ``_separation.py``). In each term, the vectors
-``f_r(K_-i) k_i`` of all rows i make one matrix, which is zero on the diagonal, and ``g_r(G_-j) g_j`` of all columns make
-another; their products with Y are all predictions at once.
+products, ``sum_r w_r f_r(K_-i) x g_r(G_-j)``, with some tens of terms (see ``_separation.py``). In each term, the
+vectors ``f_r(K_-i) k_i`` of all rows i make one matrix, which is zero on the diagonal, and ``g_r(G_-j) g_j`` of all
+columns make another; their products with Y are all predictions at once.
 
 The functions are products of resolvents. That of K_-i follows from that of K by a change of rank one. With
 ``N = (K + n)^-1``,
@@ -68,7 +68,9 @@ class _Vectors:
     def minus(self, factors: Array, other: _Vectors) -> _Vectors:
         """Subtract a multiple of each vector of another kind."""
         return _Vectors(
-            self.inside - factors[:, None] * other.inside, self.own - factors * other.own, self.ones - factors * other.ones
+            self.inside - factors[:, None] * other.inside,
+            self.own - factors * other.own,
+            self.ones - factors * other.ones,
         )
 
     def scaled(self, of_values: Array, of_zero: float) -> _Vectors:

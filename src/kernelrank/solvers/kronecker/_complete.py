@@ -7,8 +7,8 @@ with the identity for C, or the centring of the columns if these are ranked with
 
     W = U V D V' U',    D_kc = penalty / (l_k s_c + penalty);    D = 1 outside of U and V.
 
-What is held out, a set S of directions, leaves the residuals ``e = (W_SS)^-1 (W Y)_S``. An entry is one direction. For a
-row i, ``W_SS = V diag(h_i) V'`` with ``h_i = sum_k U_ik^2 D_k``; a column is the transpose. A constant b that is not
+What is held out, a set S of directions, leaves the residuals ``e = (W_SS)^-1 (W Y)_S``. An entry is one direction. For
+a row i, ``W_SS = V diag(h_i) V'`` with ``h_i = sum_k U_ik^2 D_k``; a column is the transpose. A constant b that is not
 penalised turns W into ``W - z z' / tau`` with ``z = W 1`` and ``tau = 1'z``, a change of rank one.
 
 Each hold-out costs O(q m (q + m)), as a fit does after the decompositions; that of rows and columns together is in
@@ -58,13 +58,13 @@ class KroneckerProblem:
     def targets(self) -> Array:
         """Y without its mean; without the mean of each row if the columns are ranked."""
         if self.columns.centred:
-            return self.Y - self.Y.mean(axis=1, keepdims=True)
-        return self.Y - self.mean
+            return np.asarray(self.Y - self.Y.mean(axis=1, keepdims=True))
+        return np.asarray(self.Y - self.mean)
 
     @cached_property
     def along(self) -> Array:
         """Targets in the bases of both sides, ``U'Y V``."""
-        return matmul(matmul(self.rows.vectors.T, self.targets), self.columns.vectors)
+        return np.asarray(matmul(matmul(self.rows.vectors.T, self.targets), self.columns.vectors))
 
     @cached_property
     def largest(self) -> float:
@@ -102,7 +102,7 @@ class KroneckerProblem:
             ones = self._residual_of_ones(penalty)
             residual -= ones * (residual.sum() / ones.sum())
             weights -= ones**2 / ones.sum()
-        return self.Y - residual / weights
+        return np.asarray(self.Y - residual / weights)
 
     def without_row(self, alpha: float) -> Array:
         """Predict each row by the model of all other rows."""

@@ -7,13 +7,13 @@ For nodes x_j > 0 and n_j > 0,
 
 The relative error is the product of all factors, ``prod_i (x - x_i) (n - n_i) / ((x + n_i) (n + x_i))``. The nodes that
 make it least for all x in [0, largest] and n in [smallest, infinity) are Zolotarev's, which elliptic functions give:
-their number grows with ``log(1 / error) log(largest / smallest)``. From the largest x_j downwards, no factor exceeds 1 in
-size, so that rounding errors do not grow.
+their number grows with ``log(1 / error) log(largest / smallest)``. From the largest x_j downwards, no factor exceeds 1
+in size, so that rounding errors do not grow.
 
 References
 ----------
-Beckermann, Townsend: On the singular values of matrices with displacement structure. SIAM Journal on Matrix Analysis and
-Applications 38 (2017).
+Beckermann, Townsend: On the singular values of matrices with displacement structure. SIAM Journal on Matrix Analysis
+and Applications 38 (2017).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def separate(largest: float, smallest: float) -> tuple[Array, Array]:
     # A Moebius map takes 0, largest, -smallest and infinity to a, 1, -a and -1.
     a = 1.0 / (2.0 * ratio - 1.0 + 2.0 * np.sqrt(ratio * (ratio - 1.0)))
     n_nodes = max(1, int(np.ceil(np.log(4.0 / _ERROR) * np.log(16.0 * ratio) / np.pi**2)))
-    places = _dn((2.0 * np.arange(n_nodes) + 1.0) / (2.0 * n_nodes), a)
+    places = _dn(np.asarray((2.0 * np.arange(n_nodes) + 1.0) / (2.0 * n_nodes), np.float64), a)
     scale = smallest * (1.0 - a) / (2.0 * a)
     return scale * (places - a) / (1.0 + places), scale * (places + a) / (1.0 - places)
 

@@ -76,30 +76,31 @@ class Side:
     @cached_property
     def squares(self) -> Array:
         """Squares of the elements of the vectors."""
-        return self.vectors**2
+        return np.asarray(self.vectors**2)
 
     @cached_property
     def outside(self) -> Array:
         """Squared norm of the part of each direction that is outside of the span of the vectors."""
         if self.complete:
             return np.zeros(self.n)
-        return np.maximum(self.axis - self.squares.sum(axis=1), 0.0)
+        return np.asarray(np.maximum(self.axis - self.squares.sum(axis=1), 0.0))
 
     @cached_property
     def sums(self) -> Array:
         """Sums of the vectors, U'1."""
-        return self.vectors.sum(axis=0)
+        return np.asarray(self.vectors.sum(axis=0))
 
     @cached_property
     def constant_outside(self) -> Array:
         """The part of the vector of ones that is outside of the span of the vectors."""
-        return np.zeros(self.n) if self.complete or self.centred else 1.0 - self.vectors @ self.sums
+        outside = not (self.complete or self.centred)
+        return np.asarray(1.0 - self.vectors @ self.sums if outside else np.zeros(self.n))
 
     def project_out(self, matrix: Array) -> Array:
         """Return the part of the columns of a matrix that is outside of the span of the vectors."""
         if self.complete:
             return np.zeros_like(matrix)
-        return matrix - matmul(self.vectors, matmul(self.vectors.T, matrix))
+        return np.asarray(matrix - matmul(self.vectors, matmul(self.vectors.T, matrix)))
 
 
 def decompose_matrix(K: Array, *, centred: bool) -> Side:
@@ -144,6 +145,4 @@ def decompose_features(X: Array, *, centred: bool, functions: Array | None = Non
     if centred:
         kept[X.shape[0] - 1 :] = False
     singular, vectors, right = singular[kept], np.ascontiguousarray(vectors[:, kept]), right[:, kept] * singular[kept]
-    return Side(
-        singular**2, vectors, centred, right if functions is None else matmul(functions, right), mean @ right
-    )
+    return Side(singular**2, vectors, centred, right if functions is None else matmul(functions, right), mean @ right)

@@ -2,9 +2,9 @@ r"""Two ridge regressions in turn: one along the rows of Y, and one along its co
 
     F = H_1 Y H_2,    H_1 = K (K + row_penalty)^-1,    H_2 = G (G + column_penalty)^-1
 
-If there are constants, both matrices are centred, and ``1 1' / n`` is added. What is held out are rows, columns or both,
-by leaving out each element in its regression: with ``W = I - H``, ``y_i - (W y)_i / W_ii``. An entry that is held out
-would leave a hole in Y, for which the regression along a side has no solution; it stands for the value that its own
+If there are constants, both matrices are centred, and ``1 1' / n`` is added. What is held out are rows, columns or
+both, by leaving out each element in its regression: with ``W = I - H``, ``y_i - (W y)_i / W_ii``. An entry that is held
+out would leave a hole in Y, for which the regression along a side has no solution; it stands for the value that its own
 prediction has if it is put there.
 """
 
