@@ -203,7 +203,7 @@ def test_only_fitted_models_of_known_classes(tmp_path, rng):
         pass
 
     for model in (Ridge().fit(*data(rng)), Mine().fit(*data(rng)), 3):
-        with pytest.raises(TypeError, match=f"OrdinalSVM, RankingClassifier, got a {type(model).__name__}"):
+        with pytest.raises(TypeError, match=f"KroneckerRLSCV, TwoStepRLS, got a {type(model).__name__}"):
             save_model(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 

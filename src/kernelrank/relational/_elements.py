@@ -25,7 +25,7 @@ Groups = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Elements:
-    """How the elements of one side are described: with the linear kernel by features, otherwise by kernels.
+    """Description of the elements of one side: by features with the linear kernel, otherwise by kernels.
 
     Attributes
     ----------

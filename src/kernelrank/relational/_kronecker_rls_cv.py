@@ -70,11 +70,15 @@ class KroneckerRLSCV(KroneckerLeastSquares):
     >>> import numpy as np
     >>> from kernelrank.relational import KroneckerRLSCV
     >>> rng = np.random.default_rng(0)
-    >>> U, V = rng.normal(size=(20, 3)), rng.normal(size=(25, 2))
-    >>> Y = U @ rng.normal(size=(3, 2)) @ V.T + rng.normal(size=(20, 25))
-    >>> model = KroneckerRLSCV(alphas=[1e-4, 1e-2, 1.0], leave="both", ranking=True).fit(U, V, Y)
+    >>> U, V = rng.normal(size=(30, 5)), rng.normal(size=(40, 5))
+    >>> Y = U @ rng.normal(size=(5, 5)) @ V.T + 10 * rng.normal(size=(30, 40))
+    >>> model = KroneckerRLSCV(alphas=[1e-3, 0.1, 10.0], leave="row", ranking=True).fit(U, V, Y)
+    >>> model.scores_.round(3)
+    array([[0.596],
+           [0.597],
+           [0.585]])
     >>> model.alpha_
-    0.01
+    0.1
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What models of relational data have in common: prediction from the functions of rows and columns."""
+"""Base class of models of relational data: prediction from functions of rows and columns."""
 
 from __future__ import annotations
 

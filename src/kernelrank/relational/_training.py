@@ -1,4 +1,4 @@
-"""What a fit to relational data has learnt from: solutions for any alpha, and exact held-out predictions."""
+"""Training data of models of relational data: solutions for any alpha, and exact held-out predictions."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ sums, from the vectors ``f_r(K_-i) 1`` and ``g_r(G_-j) 1``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from kernelrank.solvers.kronecker._complete import KroneckerProblem
 
 Array = NDArray[np.float64]
+
+_NOTHING = 1e-30  # relative to 1
 
 
 @dataclass
@@ -76,6 +78,12 @@ class _Vectors:
     def scaled(self, of_values: Array, of_zero: float) -> _Vectors:
         """Apply a function of the kernel matrix, given at its eigenvalues and at zero."""
         return _Vectors(self.inside * of_values, self.own * of_zero, self.ones * of_zero)
+
+
+def _scaled(side: Side) -> tuple[Side, float]:
+    """Return a side whose largest eigenvalue is 1, and what it was."""
+    scale = side.largest or 1.0
+    return replace(side, values=side.values / scale), scale
 
 
 def _directions(side: Side) -> _Vectors:
@@ -151,11 +159,13 @@ class _Products:
 
 def without_both(problem: KroneckerProblem, penalty: float) -> Array:
     """Predict each entry by the model of all entries in other rows and other columns."""
-    rows, columns, product = problem.rows, problem.columns, _Products(problem)
-    if problem.largest == 0.0:  # any nodes will do
-        x, n = np.ones(1), np.ones(1)
-    else:
-        x, n = separate(rows.largest, penalty / columns.largest)
+    # Only the ratios of eigenvalues and penalty matter: with 1 as the largest ones, nothing overflows.
+    product, (rows, row_scale), (columns, column_scale) = (
+        _Products(problem),
+        *map(_scaled, (problem.rows, problem.columns)),
+    )
+    penalty = penalty / row_scale / column_scale
+    x, n = separate(rows.largest, penalty / columns.largest if columns.largest else 1.0 / _NOTHING)
     of_rows = partial(_rows_of_terms, rows, x=x, n=n)
     of_columns = partial(_columns_of_terms, columns, x=x, n=n, penalty=penalty)
     found = np.zeros(problem.Y.shape)

@@ -7,8 +7,8 @@ For nodes x_j > 0 and n_j > 0,
 
 The relative error is the product of all factors, ``prod_i (x - x_i) (n - n_i) / ((x + n_i) (n + x_i))``. The nodes that
 make it least for all x in [0, largest] and n in [smallest, infinity) are Zolotarev's, which elliptic functions give:
-their number grows with ``log(1 / error) log(largest / smallest)``. From the largest x_j downwards, no factor exceeds 1
-in size, so that rounding errors do not grow.
+their number grows with ``log(1 / error) log(largest / smallest)``. From the smallest x_j upwards, no product of
+factors of x, or of n, exceeds 1 in size, so that rounding errors do not grow.
 
 References
 ----------
@@ -29,21 +29,24 @@ _SMALL = 1e-5  # modulus below which a series in its square is exact
 
 
 def separate(largest: float, smallest: float) -> tuple[Array, Array]:
-    """Return the nodes x and n, from the largest x downwards, for x up to `largest` and n from `smallest`.
+    """Return the nodes of x and n, in increasing order, for x up to `largest` and n from `smallest`.
 
     Examples
     --------
     >>> from kernelrank.solvers.kronecker._separation import separate
     >>> x, n = separate(10.0, 0.1)
     >>> len(x)
-    25
+    27
     """
-    ratio = largest / smallest + 1.0
+    ratio = largest / smallest
+    if ratio <= _ERROR:  # x adds nothing to n
+        return np.zeros(1), np.full(1, smallest)
     # A Moebius map takes 0, largest, -smallest and infinity to a, 1, -a and -1.
-    a = 1.0 / (2.0 * ratio - 1.0 + 2.0 * np.sqrt(ratio * (ratio - 1.0)))
-    n_nodes = max(1, int(np.ceil(np.log(4.0 / _ERROR) * np.log(16.0 * ratio) / np.pi**2)))
-    places = _dn(np.asarray((2.0 * np.arange(n_nodes) + 1.0) / (2.0 * n_nodes), np.float64), a)
-    scale = smallest * (1.0 - a) / (2.0 * a)
+    rest = 2.0 * ratio + 2.0 * np.sqrt(ratio * (ratio + 1.0))
+    a = 1.0 / (1.0 + rest)
+    n_nodes = max(1, int(np.ceil(np.log(4.0 / _ERROR) * np.log(16.0 * (ratio + 1.0)) / np.pi**2)))
+    places = _dn((2.0 * np.arange(n_nodes, dtype=np.float64)[::-1] + 1.0) / (2.0 * n_nodes), a)
+    scale = 0.5 * smallest * rest
     return scale * (places - a) / (1.0 + places), scale * (places + a) / (1.0 - places)
 
 
