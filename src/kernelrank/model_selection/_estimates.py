@@ -198,9 +198,9 @@ def estimate_concordance(
         Query of each row. Only rows of the same query are compared, and they are held out together.
     groups : array-like of shape (n_samples,), optional
         Group of each row. Rows of a group depend on each other, such as samples of one patient, and are held out
-        together; "leave-pair-out" holds out all rows of both groups of a pair. Two columns are the row and the column of
-        each entry, for a splitter of entries, unless X is a KroneckerRows, which has them. A search of scikit-learn gets them by
-        ``params={"groups": groups}``, so that its inner folds keep them together, too.
+        together; "leave-pair-out" holds out all rows of both groups of a pair. A search of scikit-learn gets them by
+        ``params={"groups": groups}``, so that its inner folds keep them together, too. For a splitter of entries they
+        are of shape (n_samples, 2), the row and the column of each entry, unless X is a KroneckerRows, which has them.
     split_groups : bool, default=False
         Whether rows of a query or group may be in the training set while others of it are tested. The estimate then
         includes what is learnt about the group: use it only if new rows will come from the same groups.
