@@ -118,8 +118,8 @@ def test_rows_are_fixed_and_can_be_shown_and_pickled(rng):
 def test_bad_input_is_refused():
     U, V = np.ones((3, 2)), np.ones((4, 5))
     for arguments, words in (
-        (([1.0, 2.0], V, [0], [0]), "U must be a matrix"),
-        ((U, np.ones((2, 2, 2)), [0], [0]), "V must be a matrix"),
+        (([1.0, 2.0], V, [0], [0]), "U: Expected 2D array"),
+        ((U, np.ones((2, 2, 2)), [0], [0]), "V: Found array with dim 3"),
         ((np.array([[np.nan, 1.0]]), V, [0], [0]), "U contains NaN"),
         ((U, np.array([[np.inf, 1.0]]), [0], [0]), "V contains infinity"),
         ((sp.csr_array([[np.nan, 1.0]]), V, [0], [0]), "U contains NaN"),

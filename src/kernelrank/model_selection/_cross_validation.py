@@ -17,7 +17,7 @@ from kernelrank._arrays import slices
 from kernelrank._memory import require_memory
 from kernelrank._rules import FLAG, FOLDS, N_JOBS, NONE, RANDOM_STATE, VERBOSE, choice
 from kernelrank._validation import encode_queries
-from kernelrank.estimators._folds import make_folds, splits_queries
+from kernelrank.estimators._folds import groups_for, make_folds, splits_queries
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError
 from kernelrank.metrics import concordance_index
 from kernelrank.metrics._influence import RowCounts, influences
@@ -91,6 +91,11 @@ class CrossValidation:
     def _check(self, sample: Sample) -> None:
         if self.pairwise and self.cv is not None:
             raise ValueError(f"cv must be None for strategy={self.strategy!r}, which holds out pairs.")
+        if sample.entries is not None and not self.by_entry:
+            raise ValueError(
+                "groups must have one element per row. Two columns, the row and the column of each entry, are for a"
+                " splitter of entries, such as cv=LeaveColumnsOut()."
+            )
         queries = np.empty(0, np.int32) if sample.queries is None else sample.queries
         if self.by_entry and sample.groups is not None and not np.array_equal(sample.groups, queries):
             raise ValueError(
@@ -290,7 +295,7 @@ class CrossValidation:
         elif isinstance(cv, Integral):
             cv = min(int(cv), sample.n_rows if groups is None else int(groups.max()) + 1)
         y = sample.utilities if strata is None else strata.astype(np.float64)
-        folds = make_folds(cv, y, groups, sample.entries if self.by_entry else groups, self.random_state)
+        folds = make_folds(cv, y, groups, groups_for(cv, sample.X, sample.entries, groups), self.random_state)
         for fold in folds:
             all_others = self.by_entry or fold.train.sum() + len(fold.test) == sample.n_rows
             if not all_others or len(fold.test) == 0:

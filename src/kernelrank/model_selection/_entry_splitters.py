@@ -15,7 +15,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from kernelrank._rules import FLAG, RANDOM_STATE, whole
-from kernelrank._validation import as_id_array, count_rows, encode_queries
+from kernelrank._validation import as_array, as_id_array, count_rows, encode_queries
 from kernelrank.features import KroneckerRows
 
 Rows = NDArray[np.intp]
@@ -299,7 +299,7 @@ def _two_columns(groups: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         pairs = [tuple(each) if isinstance(each, list | tuple | np.ndarray) else (each,) for each in groups]
         if all(len(pair) == 2 for pair in pairs):
             return as_id_array([row for row, _ in pairs]), as_id_array([column for _, column in pairs])
-    table = np.asarray(groups)
+    table = as_array(groups, "groups")
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(
             f"groups must have two columns, the row and the column of each entry, got an array of shape {table.shape}."

@@ -57,7 +57,7 @@ class Sample:
     params : dict
         Further arguments of `fit`.
     entries : ndarray of int of shape (n_rows, 2) or None
-        Row and column of each entry, for splitters of entries.
+        Row and column of each entry, if they are given for a splitter of entries.
     """
 
     X: Any
@@ -146,7 +146,7 @@ def check_sample(
     if len(levels) < 2:
         raise NoComparablePairsError("All values of y are equal: there is no pair to compare.")
     queries, _ = encode_queries(qid, m)
-    entries, groups = _separate_entries(X, groups)
+    entries, groups = _separate_entries(groups)
     together = rows_that_stay_together(groups, queries, m)
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict of names and values for fit, got {show(params)}.")
@@ -160,11 +160,11 @@ def check_sample(
     return Sample(X, targets, utilities, queries, None if split_groups else together, together, given, entries)
 
 
-def _separate_entries(X: Any, groups: Any) -> tuple[Codes | None, Any]:
-    """Return the row and the column of each entry, if X or groups have them, and groups otherwise."""
-    if groups is not None and np.ndim(groups) == 2 and np.shape(groups)[1] == 2:
-        return np.column_stack(encode_entries(groups)), None
-    return (X.entries if isinstance(X, KroneckerRows) else None), groups
+def _separate_entries(groups: Any) -> tuple[Codes | None, Any]:
+    """Return the row and the column of each entry, if these are the groups, and other groups."""
+    if groups is None or np.ndim(groups) != 2 or np.shape(groups)[1] != 2:
+        return None, groups
+    return np.column_stack(encode_entries(groups)), None
 
 
 def as_utilities(classes: NDArray[Any]) -> NDArray[np.float64]:
