@@ -15,7 +15,7 @@ import pytest
 from sklearn.base import clone
 
 import kernelrank as kr
-from kernelrank import io, kernels, metrics, model_selection, pairs, persistence, pipelines, plots, relations
+from kernelrank import features, io, kernels, metrics, model_selection, pairs, persistence, pipelines, plots, relations
 
 mpl.use("Agg")
 
@@ -27,6 +27,7 @@ CLASSES = (np.arange(M) % 2).astype(float)
 QID = np.repeat(np.arange(4), 6)
 SCORES = RNG.normal(size=M)
 PAIRS = [[k + 1, k] for k in range(0, M, 2)]
+ENTRIES = np.column_stack(np.divmod(np.arange(M), 6))
 GRAPHS = [kernels.Graph([["a"], ["b"]], [[0, 1]], [0.5])] * 2
 
 
@@ -281,6 +282,13 @@ def splits(splitter):
     return lambda X, y, groups: list(splitter.split(X, y, groups))
 
 
+def splits_by(splitter):
+    def call(X, groups, y=None, n_splits=5, shuffle=True, random_state=0):
+        return list(splitter(n_splits, shuffle=shuffle, random_state=random_state).split(X, y, groups))
+
+    return call
+
+
 ROWS = {"X": X, "y": Y}
 METRIC = {"y_true": Y, "y_score": SCORES}
 BINARY = {"y_true": CLASSES, "y_score": SCORES}
@@ -316,6 +324,15 @@ def make_calls(folder):
         "MaxMarginClustering": of_estimator(kr.MaxMarginClustering(), "fit", {"X": X}, y=None),
         "OrdinalSVM": of_estimator(kr.OrdinalSVM(), y="classes"),
         "RankingClassifier": of_estimator(kr.RankingClassifier(), y="classes"),
+        "KroneckerRows": Call(
+            features.KroneckerRows,
+            {"U": X, "V": None, "rows": ENTRIES[:, 0], "columns": ENTRIES[:, 1]},
+            U="matrix",
+            V="matrix or None",
+            rows="row numbers",
+            columns="row numbers",
+            symmetry="choice or None",
+        ),
         "NystromMap": of_estimator(
             kr.NystromMap(n_basis=3), "fit", {"X": X}, n_basis="count", selection="basis rows", y=None
         ),
@@ -415,6 +432,18 @@ def make_calls(folder):
             y="labels of rows",
             groups="needed ids",
         ),
+        **{
+            name: Call(
+                splits_by(getattr(model_selection, name)),
+                {"X": X, "groups": ENTRIES, "n_splits": 2},
+                X=None,
+                y=None,
+                groups="entries",
+                n_splits="number of folds",
+                shuffle="flag",
+            )
+            for name in ("LeaveEntriesOut", "LeaveRowsOut", "LeaveColumnsOut", "LeaveBothOut")
+        },
         "PreferencePairs": Call(pairs.PreferencePairs, {"pairs": PAIRS, "n_rows": M}, n_rows="count"),
         "UtilityPairs": Call(pairs.UtilityPairs, {"y": Y}, y="truth"),
         "UtilityPairs.count": Call(pairs.UtilityPairs(Y).count, {"scores": SCORES}, margin="number"),
@@ -515,6 +544,21 @@ BAD |= {
     "truth": [None, *(each for each in BAD["vector"][1:] if np.shape(each) != (M + 1,))],
     "pairs or None": BAD["pairs"][1:],
     "labels of rows": [None, 5, masked(Y), np.zeros((M, 2)), np.full(M, np.nan), dates(Y)],
+    "matrix or None": BAD["matrix"][1:],
+    "row numbers": [
+        None,
+        5,
+        "x",
+        [0.5] * M,
+        [-1] * M,
+        [M] * M,
+        np.zeros((M, 1), int),
+        masked(QID),
+        QID[1:],
+        [True] * M,
+    ],
+    "entries": [None, 5, "x", QID, ENTRIES[1:], np.zeros((M, 3)), [[None, 1]] * M, masked(ENTRIES), [[1, [2]]] * M],
+    "number of folds": [*NOT_WHOLE, None, 0, 1, -1, 10**9],
     "two classes": [None, 5, masked(Y), Y[1:], np.zeros((M, 2))],
     "matrix of a file": [None, 5, "x", X[0], X[None], masked(X), dates(X), X * 1j, [["x"] * 3] * M],
     "chunks": [None, 5, "x", X, [X], [5], {1: 2}],

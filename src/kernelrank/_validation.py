@@ -337,9 +337,13 @@ def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool =
     return canonical(found) if sp.issparse(found) else found
 
 
-def check_matrix(X: Any, user: str, **options: Any) -> Any:
-    """Validate X with scikit-learn's ``check_array``, with the errors of :func:`check_features`."""
-    return _check(check_array, X, user, input_name="X", **options)
+def check_matrix(X: Any, user: str, *, name: str = "X", **options: Any) -> Any:
+    """Validate a matrix with scikit-learn's ``check_array``, with the errors of :func:`check_features`."""
+    try:
+        return _check(check_array, X, user, input_name="X", **options)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(re.sub(r"\bX\b", name, str(error))) from None
 
 
 def _check(check: Callable[..., Any], X: Any, user: str, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Folds of a cross-validation that never split a query."""
+"""Folds of a cross-validation, which split no query unless that is what they are for."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from kernelrank._rules import FOLDS, show
 from kernelrank._validation import as_id_array, encode_queries
 from kernelrank.exceptions import InvalidParameterError, NoComparablePairsError
+from kernelrank.features import KroneckerRows
 
 
 class Fold(NamedTuple):
@@ -32,18 +33,18 @@ def make_folds(
 ) -> list[Fold]:
     """Return the folds of `cv`: a number of folds, a splitter of scikit-learn, or an iterable of (train, test).
 
-    A number means ``GroupKFold`` over `groups`, or a shuffled ``KFold`` without groups.
+    A number means ``GroupKFold`` over `groups`, or a shuffled ``KFold`` without groups. A splitter of entries takes
+    `groups` of two columns; see :class:`kernelrank.model_selection.LeaveColumnsOut`.
 
     Raises
     ------
     ValueError
-        If rows of a query are both in the training set and in the test set of a fold.
+        If rows of a query are both in the training set and in the test set of a fold, so that the test would say
+        nothing about new queries. A splitter of entries may do that: it tests new columns, say, of known queries. Of a
+        split query, the held-out rows are compared with each other.
     """
-    encode_queries(groups, len(y), "groups")  # raises an error if they are no groups
-    together = None if groups is None else as_id_array(groups)
-    if together is not None and together.dtype.kind == "O":
-        together, _ = encode_queries(groups, len(y))  # ids that cannot be sorted
     FOLDS("cv", cv)
+    together = groups if splits_queries(cv) else _check_groups(groups, len(y))
     cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
         what = "rows" if together is None else "queries or groups"
@@ -58,7 +59,7 @@ def make_folds(
         folds = list(_as_folds(splits, len(y)))
     if not folds:
         raise ValueError("cv yields no fold.")
-    if queries is not None:
+    if queries is not None and not splits_queries(cv):
         for number, fold in enumerate(folds):
             torn = np.intersect1d(queries[fold.train], queries[fold.test])
             if len(torn):
@@ -68,6 +69,27 @@ def make_folds(
                     " sklearn.model_selection.GroupKFold, or a number of folds."
                 )
     return folds
+
+
+def splits_queries(cv: Any) -> bool:
+    """Return whether cv is a splitter of entries, by their rows and columns, whatever the queries."""
+    return bool(getattr(cv, "splits_queries", False))
+
+
+def groups_for(cv: Any, X: Any, groups: ArrayLike | None, queries: ArrayLike | None) -> ArrayLike | None:
+    """Return the groups that a splitter gets: rows and columns of entries, the given groups, or else the queries."""
+    if splits_queries(cv) and isinstance(X, KroneckerRows):
+        return X.entries
+    return queries if groups is None else groups
+
+
+def _check_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Return one id per row that can be sorted."""
+    codes, _ = encode_queries(groups, n_rows, "groups")
+    if groups is None:
+        return None
+    together = as_id_array(groups)
+    return codes if together.dtype.kind == "O" else together
 
 
 def mean_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:

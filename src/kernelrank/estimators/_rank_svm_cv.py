@@ -16,7 +16,7 @@ from kernelrank._validation import check_rows, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._alphas import warn_at_end
 from kernelrank.estimators._cv_tasks import CVTask, PreferenceTask, UtilityTask
-from kernelrank.estimators._folds import make_folds, make_pair_folds
+from kernelrank.estimators._folds import groups_for, make_folds, make_pair_folds
 from kernelrank.estimators._parameters import require_linear_if_positive, resolve_scorer
 from kernelrank.estimators._path_search import Candidate, PathSearch
 from kernelrank.estimators._rank_svm import total_weight
@@ -48,7 +48,9 @@ class RankSVMCV(SVMRanker):
     cv : int, splitter or iterable of (train, test), default=5
         Folds; None means 5. They never split a query: a number means ``GroupKFold`` over the queries, or over
         `groups` if `fit` gets them; without either, ``KFold`` with shuffled rows. A validation set is
-        ``sklearn.model_selection.PredefinedSplit``, or ``[(train, test)]``.
+        ``sklearn.model_selection.PredefinedSplit``, or ``[(train, test)]``. A splitter of entries, such as
+        :class:`kernelrank.model_selection.LeaveColumnsOut`, may split queries: it tests new columns of known rows, say.
+        Only held-out rows of a query are then compared with each other.
     scoring : str, RankingScorer or callable, default=None
         Score by which alpha is chosen, on the rows of a fold: the name of a metric such as "ndcg@10", what
         :func:`kernelrank.metrics.make_ranking_scorer` returns, or a function ``(y_true, y_score, qid=...)``,
@@ -185,7 +187,9 @@ class RankSVMCV(SVMRanker):
         qid : array-like of shape (n_samples,), optional
             Query of each row, in any order; only rows of the same query are compared.
         groups : array-like of shape (n_samples,), optional
-            Groups that the folds must not split, if these are not the queries.
+            Groups that the folds must not split, if these are not the queries. With a splitter of entries, such as
+            :class:`kernelrank.model_selection.LeaveColumnsOut`, their rows and columns, of shape (n_samples, 2), unless
+            X is a KroneckerRows, which has them.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, in training and in the scores.
 
@@ -199,7 +203,7 @@ class RankSVMCV(SVMRanker):
         self._require_target(y)
         rows = check_rows(y, qid, sample_weight, X.shape[0])
         weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
-        folds = make_folds(self.cv, rows.y, rows.queries, qid if groups is None else groups, self.random_state)
+        folds = make_folds(self.cv, rows.y, rows.queries, groups_for(self.cv, X, groups, qid), self.random_state)
         task = UtilityTask(rows._replace(weights=weights), rows.weights, folds, scorer, self.n_jobs)
         return self._choose(X, task, noted, None if weights is None else partial(total_weight, unit=unit, power=2))
 
@@ -264,7 +268,7 @@ class RankSVMCV(SVMRanker):
         queries, _ = encode_queries(qid, m)
         given = check_preferences(pairs, m, weight, queries)
         weights, unit = scale_weights(given.weights, given.queries if self.query_weighting == "query" else None)
-        together = qid if groups is None else groups
+        together = groups_for(self.cv, X, groups, qid)
         folds = make_pair_folds(self.cv, given.pairs, m, queries, together, self.random_state)
         task = PreferenceTask(given._replace(weights=weights), queries, folds)
         return self._choose(X, task, noted, None if weights is None else partial(total_weight, unit=unit))

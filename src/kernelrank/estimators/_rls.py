@@ -64,7 +64,7 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct" solves the equations, and allows all shortcuts. "cg" uses conjugate gradients, preconditioned by the
         diagonal, for sparse data with many rows and features: O(m s) per step, no shortcuts. "auto" chooses "cg" if the
-        data are sparse and would be large as a dense matrix.
+        data are sparse and would be large as a dense matrix, or a :class:`kernelrank.relational.KroneckerRows`.
     tol : float, default=1e-6
         For "cg": residual to reach, relative to the right-hand side.
     max_iter : int, default=1000
@@ -138,7 +138,7 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or KroneckerRows
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), optional
 

@@ -2,6 +2,7 @@
 
 from kernelrank.model_selection._coefficients import CoefIntervals, coef_intervals
 from kernelrank.model_selection._compare import compare
+from kernelrank.model_selection._entry_splitters import LeaveBothOut, LeaveColumnsOut, LeaveEntriesOut, LeaveRowsOut
 from kernelrank.model_selection._estimates import Estimate, estimate_auc, estimate_concordance
 from kernelrank.model_selection._f_score_classifier import FScoreClassifier
 from kernelrank.model_selection._permutation_test import PermutationTest, permutation_test
@@ -13,8 +14,12 @@ __all__ = [
     "CoefIntervals",
     "Estimate",
     "FScoreClassifier",
+    "LeaveBothOut",
+    "LeaveColumnsOut",
+    "LeaveEntriesOut",
     "LeavePairOut",
     "LeaveQueryOut",
+    "LeaveRowsOut",
     "PermutationTest",
     "TournamentROC",
     "coef_intervals",

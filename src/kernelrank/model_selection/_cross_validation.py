@@ -16,12 +16,13 @@ from sklearn.utils import check_random_state
 from kernelrank._arrays import slices
 from kernelrank._memory import require_memory
 from kernelrank._rules import FLAG, FOLDS, N_JOBS, NONE, RANDOM_STATE, VERBOSE, choice
-from kernelrank.estimators._folds import make_folds
+from kernelrank._validation import encode_queries
+from kernelrank.estimators._folds import groups_for, make_folds, splits_queries
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError
 from kernelrank.metrics import concordance_index
 from kernelrank.metrics._influence import RowCounts, influences
 from kernelrank.model_selection._held_out import Refits, hold_out
-from kernelrank.model_selection._sample import Rows, Sample, stratified_folds
+from kernelrank.model_selection._sample import Sample, Split, held_out_together, stratified_folds
 from kernelrank.model_selection._tuning import prepare_estimator
 from kernelrank.pairs import UtilityPairs
 from kernelrank.solvers.least_squares import Predicted
@@ -90,6 +91,17 @@ class CrossValidation:
     def _check(self, sample: Sample) -> None:
         if self.pairwise and self.cv is not None:
             raise ValueError(f"cv must be None for strategy={self.strategy!r}, which holds out pairs.")
+        if sample.entries is not None and not self.by_entry:
+            raise ValueError(
+                "groups must have one element per row. Two columns, the row and the column of each entry, are for a"
+                " splitter of entries, such as cv=LeaveColumnsOut()."
+            )
+        queries = np.empty(0, np.int32) if sample.queries is None else sample.queries
+        if self.by_entry and sample.groups is not None and not np.array_equal(sample.groups, queries):
+            raise ValueError(
+                f"{type(self.cv).__name__} holds out entries by their rows and columns, whatever the groups: leave out"
+                " groups, or pass split_groups=True."
+            )
         if sample.queries is not None and self.strategy != "averaged":
             if self.strategy != "leave-pair-out":
                 raise ValueError(f"strategy={self.strategy!r} takes no qid: it compares rows of different queries.")
@@ -100,6 +112,11 @@ class CrossValidation:
                 )
 
     @property
+    def by_entry(self) -> bool:
+        """Whether folds are made of entries of a matrix, and may split queries."""
+        return splits_queries(self.cv)
+
+    @property
     def pairwise(self) -> bool:
         """Whether pairs are held out."""
         return self.strategy in ("leave-pair-out", "tournament")
@@ -108,7 +125,7 @@ class CrossValidation:
         """Return the estimator to fit to training sets: see :func:`prepare_estimator`."""
         return prepare_estimator(estimator, sample, nested=self.nested, pairs=self.pairwise)
 
-    def count(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
+    def count(self, estimator: Any, sample: Sample, folds: list[Split]) -> PairCounts:
         """Fit models, and count the held-out pairs that they put in the right order."""
         if self.strategy == "leave-pair-out":
             return self._leave_pair_out(estimator, sample)
@@ -174,10 +191,10 @@ class CrossValidation:
         if self.pairwise and sample.strata is not None and np.bincount(sample.strata).min() < 2:
             raise ValueError(f"strategy={self.strategy!r} needs at least two rows of each class: one is held out.")
 
-    def _averaged(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
+    def _averaged(self, estimator: Any, sample: Sample, folds: list[Split]) -> PairCounts:
         found, n_fits = self._predict(estimator, sample, folds)
         wins, pairs, untrained, equal = np.zeros(sample.n_rows), np.zeros(sample.n_rows), 0, 0
-        for rows, scores in zip(folds, found, strict=True):
+        for (rows, _), scores in zip(folds, found, strict=True):
             utilities = sample.utilities[rows]
             if scores is None:
                 untrained += 1
@@ -193,7 +210,7 @@ class CrossValidation:
         )
         return PairCounts(wins, pairs, n_fits, skipped)
 
-    def _pooled(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
+    def _pooled(self, estimator: Any, sample: Sample, folds: list[Split]) -> PairCounts:
         scores, n_fits = self._scores(estimator, sample, folds, np.ones(sample.n_rows, dtype=bool))
         known = np.flatnonzero(~np.isnan(scores))
         wins, pairs = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
@@ -204,49 +221,67 @@ class CrossValidation:
         missed = sample.n_rows - len(known)
         return PairCounts(wins, pairs, n_fits, _skipped(missed, f"rows, {_NO_TARGETS}"), scores)
 
-    def _by_query(self, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
-        assert sample.queries is not None
-        n_pairs = np.zeros(sample.queries.max() + 1)
-        violations = UtilityPairs(sample.utilities, qid=sample.queries).count(np.zeros(sample.n_rows))
-        np.add.at(n_pairs, sample.queries, violations.c)
-        scores, n_fits = self._scores(estimator, sample, folds, n_pairs[sample.queries] > 0)
-        unknown = np.unique(sample.queries[np.isnan(scores)])
-        values = concordance_index(sample.utilities, np.nan_to_num(scores), qid=sample.queries, per_query=True)
-        # Values come in the order of the queries' first rows.
-        first = np.sort(np.unique(sample.queries, return_index=True)[1])
-        ranked = np.empty(len(values))
-        ranked[sample.queries[first]] = values
-        equal = np.isnan(ranked)
-        ranked[unknown] = np.nan
-        if np.isnan(ranked).all():
+    def _by_query(self, estimator: Any, sample: Sample, folds: list[Split]) -> PairCounts:
+        sets, query_of_set = self._compared_sets(sample, folds)
+        n_pairs = np.zeros(len(query_of_set))
+        np.add.at(n_pairs, sets, UtilityPairs(sample.utilities, qid=sets).count(np.zeros(sample.n_rows)).c)
+        scores, n_fits = self._scores(estimator, sample, folds, n_pairs[sets] > 0, sets)
+        unknown = np.unique(sets[np.isnan(scores)])
+        # Values come in the order of the first rows, which is that of the sets.
+        values = concordance_index(sample.utilities, np.nan_to_num(scores), qid=sets, per_query=True)
+        equal = np.isnan(values)
+        values[unknown] = np.nan
+        if np.isnan(values).all():
             raise NoComparablePairsError(
                 "No query can be scored: its rows, or the rows of all others, have the same y."
             )
+        what = f"of {len(values)} {'held-out parts of queries' if self.by_entry else 'queries'}"
         skipped = (
-            *_skipped(equal.sum(), f"of {len(values)} queries, whose rows have all the same y"),
-            *_skipped(
-                (np.isnan(ranked) & ~equal).sum(),
-                f"of {len(values)} queries, {_NO_TARGETS}",
-            ),
+            *_skipped(equal.sum(), f"{what}, whose rows have all the same y"),
+            *_skipped((np.isnan(values) & ~equal).sum(), f"{what}, {_NO_TARGETS}"),
         )
-        n_pairs[np.isnan(ranked)] = 0
-        return PairCounts(n_pairs, n_pairs, n_fits, skipped, scores, ranked)
+        n_pairs[np.isnan(values)] = 0
+        n_pairs, values = _of_queries(query_of_set, n_pairs, values)
+        return PairCounts(n_pairs, n_pairs, n_fits, skipped, scores, values)
+
+    def _compared_sets(self, sample: Sample, folds: list[Split]) -> tuple[NDArray[np.int32], NDArray[np.integer]]:
+        """Return the set of each row, in which rows are compared with each other, and the query of each set.
+
+        It is the query. Of queries that are split, only rows that the same model predicts are compared.
+        """
+        queries = sample.queries
+        assert queries is not None
+        fold_of_row = held_out_together(folds, None, sample.n_rows) if self.by_entry else np.zeros(len(queries), int)
+        numbers = queries.astype(np.int64) * (len(folds) + 1) + fold_of_row + 1
+        sets, n_sets = encode_queries(numbers, len(queries))
+        assert sets is not None
+        query_of_set = np.empty(n_sets, np.int32)
+        query_of_set[sets] = queries
+        return sets, query_of_set
 
     def _scores(
-        self, estimator: Any, sample: Sample, folds: list[Rows], compared: NDArray[np.bool_]
+        self,
+        estimator: Any,
+        sample: Sample,
+        folds: list[Split],
+        compared: NDArray[np.bool_],
+        sets: NDArray[np.integer] | None = None,
     ) -> tuple[Array, int]:
-        """Return the held-out score of each row, NaN if there is none, and the number of fits."""
-        times = np.bincount(np.concatenate(folds), minlength=sample.n_rows)
+        """Return the held-out score of each row, NaN if there is none, and the number of fits.
+
+        `compared` tells which rows are needed, and `sets` which of them are compared with each other.
+        """
+        times = np.bincount(np.concatenate([fold.test for fold in folds]), minlength=sample.n_rows)
         if (times[compared] != 1).any() or (times > 1).any():
             raise ValueError("cv must hold out each row once.")
         found, n_fits = self._predict(estimator, sample, folds)
         scores = Predicted(np.full(sample.n_rows, np.nan), np.zeros(sample.n_rows))
-        for rows, each in zip(folds, found, strict=True):
+        for (rows, _), each in zip(folds, found, strict=True):
             if each is not None:
                 scores.values[rows], scores.errors[rows] = each
-        return scores.tied(sample.queries), n_fits
+        return scores.tied(sets), n_fits
 
-    def folds(self, sample: Sample) -> list[Rows]:
+    def folds(self, sample: Sample) -> list[Split]:
         """Return the test rows of each fold; with two classes, folds are stratified where possible."""
         if self.pairwise:
             return []
@@ -260,19 +295,25 @@ class CrossValidation:
         elif isinstance(cv, Integral):
             cv = min(int(cv), sample.n_rows if groups is None else int(groups.max()) + 1)
         y = sample.utilities if strata is None else strata.astype(np.float64)
-        folds = make_folds(cv, y, groups, groups, self.random_state)
+        folds = make_folds(cv, y, groups, groups_for(cv, sample.X, sample.entries, groups), self.random_state)
         for fold in folds:
-            if fold.train.sum() + len(fold.test) != sample.n_rows or len(fold.test) == 0:
+            all_others = self.by_entry or fold.train.sum() + len(fold.test) == sample.n_rows
+            if not all_others or len(fold.test) == 0:
                 raise ValueError("Each fold of cv must test on some rows, and train on all others.")
-        return [fold.test for fold in folds]
+        apart = (np.setdiff1d(np.flatnonzero(~fold.train), fold.test) for fold in folds)
+        return [Split(fold.test, np.append(fold.test, rest)) for fold, rest in zip(folds, apart, strict=True)]
 
-    def _predict(self, estimator: Any, sample: Sample, folds: list[Rows]) -> tuple[list[Predicted | None], int]:
+    def _predict(self, estimator: Any, sample: Sample, folds: list[Split]) -> tuple[list[Predicted | None], int]:
         options = (estimator, sample.X, sample.y, sample.params, self.n_jobs, self.verbose)
         # Folds that split queries have a closed form, too, but refits are much cheaper.
-        torn = sample.queries is not None and sample.groups is None
-        held_out = Refits(*options) if torn else hold_out(*options, pairs=False)
-        found = list(held_out.predict(folds, len(folds)))
-        return found, held_out.n_fits
+        torn = sample.queries is not None and (sample.groups is None or self.by_entry)
+        source = Refits(*options) if torn else hold_out(*options, pairs=False)
+        found = source.predict([fold.held_out for fold in folds], len(folds))
+        tested = [
+            None if each is None else Predicted(*(part[: len(fold.test)] for part in each))
+            for fold, each in zip(folds, found, strict=True)
+        ]
+        return tested, source.n_fits
 
 
 def _check_options(strategy: Any, cv: Any, nested: Any, n_jobs: Any, random_state: Any, verbose: Any) -> None:
@@ -282,6 +323,19 @@ def _check_options(strategy: Any, cv: Any, nested: Any, n_jobs: Any, random_stat
     N_JOBS("n_jobs", n_jobs)
     RANDOM_STATE("random_state", random_state)
     VERBOSE("verbose", verbose)
+
+
+def _of_queries(query_of_set: NDArray[np.integer], n_pairs: Array, values: Array) -> tuple[Array, Array]:
+    """Return the pairs of each query, and the share of them in the right order, from those of its sets."""
+    n_queries = int(query_of_set.max()) + 1
+    totals, shares = np.zeros(n_queries), np.full(n_queries, np.nan)
+    if len(query_of_set) == n_queries:
+        totals[query_of_set], shares[query_of_set] = n_pairs, values
+        return totals, shares
+    wins = np.zeros(n_queries)
+    np.add.at(totals, query_of_set, n_pairs)
+    np.add.at(wins, query_of_set, n_pairs * np.nan_to_num(values))
+    return totals, np.divide(wins, totals, out=shares, where=totals > 0)
 
 
 def _leaves_one_level(utilities: Array) -> NDArray[np.bool_] | None:

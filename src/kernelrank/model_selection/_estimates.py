@@ -20,8 +20,8 @@ from kernelrank.model_selection._intervals import (
     jackknife_units,
 )
 from kernelrank.model_selection._sample import (
-    Rows,
     Sample,
+    Split,
     check_sample,
     held_out_together,
     warn_of_identical_rows,
@@ -88,7 +88,7 @@ def run_estimate(
     options: IntervalOptions,
     estimator: Any,
     sample: Sample,
-    folds: list[Rows] | None = None,
+    folds: list[Split] | None = None,
 ) -> tuple[Estimate, PairCounts]:
     """Estimate the concordance, and return the counts that the estimate is made of; folds may be given."""
     options.check(validation, sample)
@@ -173,7 +173,7 @@ def estimate_concordance(
         Any estimator of scikit-learn that returns one score per row: a ranker, regressor, classifier of two classes,
         pipeline or search. :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS` are fitted once, and their held-out
         predictions are computed in closed form. Others are fitted once per training set.
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or KroneckerRows
         A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
         Utilities: numbers, higher is better.
@@ -192,13 +192,15 @@ def estimate_concordance(
     cv : int, splitter or iterable of (train, test), default=None
         Folds of "averaged" (default: ten, or one per query) and "pooled" (default: one per row). A number is the
         largest number of folds: there are fewer if there are fewer rows or groups, or fewer of the rarer of two
-        classes.
+        classes. A splitter of entries, such as :class:`LeaveColumnsOut`, may split queries: only rows of a query that
+        are held out together are then compared, and the concordance of the query is the share of all these pairs.
     qid : array-like of shape (n_samples,), optional
         Query of each row. Only rows of the same query are compared, and they are held out together.
     groups : array-like of shape (n_samples,), optional
         Group of each row. Rows of a group depend on each other, such as samples of one patient, and are held out
         together; "leave-pair-out" holds out all rows of both groups of a pair. A search of scikit-learn gets them by
-        ``params={"groups": groups}``, so that its inner folds keep them together, too.
+        ``params={"groups": groups}``, so that its inner folds keep them together, too. For a splitter of entries they
+        are of shape (n_samples, 2), the row and the column of each entry, unless X is a KroneckerRows, which has them.
     split_groups : bool, default=False
         Whether rows of a query or group may be in the training set while others of it are tested. The estimate then
         includes what is learnt about the group: use it only if new rows will come from the same groups.
@@ -271,6 +273,21 @@ def estimate_concordance(
     0.715 (95% interval by the jackknife 0.651 to 0.771, leave-pair-out)
     >>> found.n_pairs, found.n_fits
     (4922, 101)
+
+    Conditional ranking: how well new columns are ranked for known rows, as the mean over the rows.
+
+    >>> import numpy as np
+    >>> from kernelrank import RankSVM
+    >>> from kernelrank.model_selection import LeaveColumnsOut
+    >>> from kernelrank.relational import KroneckerRows
+    >>> rng = np.random.default_rng(0)
+    >>> U, V = rng.normal(size=(20, 3)), rng.normal(size=(30, 4))
+    >>> rows, columns = np.divmod(np.arange(600), 30)
+    >>> y = (U @ rng.normal(size=(3, 4)) @ V.T).ravel() + rng.normal(size=600)
+    >>> X = KroneckerRows(U, V, rows, columns)
+    >>> found = estimate_concordance(RankSVM(), X, y, qid=rows, cv=LeaveColumnsOut(), verbose=0)
+    >>> bool(0.8 < found.estimate < 0.95), len(found.values)
+    (True, 20)
     """
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=False)
     validation = CrossValidation.make(

@@ -20,7 +20,14 @@ from kernelrank.model_selection._cross_validation import CrossValidation, PairCo
 from kernelrank.model_selection._held_out import has_closed_forms
 from kernelrank.model_selection._parallel import run_in_parallel
 from kernelrank.model_selection._permutations import Exchanges
-from kernelrank.model_selection._sample import Rows, Sample, check_sample, held_out_together, warn_of_identical_rows
+from kernelrank.model_selection._sample import (
+    Rows,
+    Sample,
+    Split,
+    check_sample,
+    held_out_together,
+    warn_of_identical_rows,
+)
 from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
@@ -193,7 +200,7 @@ def _estimates(validation: CrossValidation, estimator: Any, sample: Sample, orde
     return np.array([each.estimate for each in counted]), n_choices + sum(each.n_fits for each in counted)
 
 
-def _prepare_and_count(validation: CrossValidation, estimator: Any, sample: Sample, folds: list[Rows]) -> PairCounts:
+def _prepare_and_count(validation: CrossValidation, estimator: Any, sample: Sample, folds: list[Split]) -> PairCounts:
     """Count the pairs of one permutation; parameters that are chosen once are chosen with its utilities."""
     return validation.count(validation.prepare(estimator, sample), sample, folds)
 
@@ -209,7 +216,7 @@ def _together(validation: CrossValidation, estimator: Any, sample: Sample, order
     if not {"pairs" if by_pairs else "folds", "outputs"} <= shortcuts:
         return None
     values = []
-    folds = validation.folds(sample)
+    tests = [fold.test for fold in validation.folds(sample)]
     for start in range(0, len(orders), _OUTPUTS):
         Y = np.column_stack([sample.utilities[rows] for rows in orders[start : start + _OUTPUTS]])
         model = clone(estimator).fit(sample.X, Y, **sample.params)
@@ -217,7 +224,7 @@ def _together(validation: CrossValidation, estimator: Any, sample: Sample, order
             values.append(model.leave_pair_out_concordance())
             continue
         scores = Predicted(np.empty(Y.shape), np.empty(Y.shape))
-        for rows, found in zip(folds, model._held_out(folds, model.alpha), strict=True):
+        for rows, found in zip(tests, model._held_out(tests, model.alpha), strict=True):
             scores.values[rows], scores.errors[rows] = map(to_host, found)
         columns = zip(Y.T, scores.tied(sample.queries).T, strict=True)
         values.append([np.nanmean(concordance_index(y, s, qid=sample.queries, per_query=True)) for y, s in columns])

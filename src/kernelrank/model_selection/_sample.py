@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,11 +20,20 @@ from kernelrank._rules import ESTIMATOR, FLAG, show
 from kernelrank._validation import as_array, check_vector, count_rows, encode_queries, separate_qid
 from kernelrank._warnings import warn
 from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
+from kernelrank.features import KroneckerRows
+from kernelrank.model_selection._entry_splitters import encode_entries
 from kernelrank.model_selection._subsets import take_features, take_params
 from kernelrank.pairs import members
 
 Codes = NDArray[np.int32]
 Rows = NDArray[np.intp]
+
+
+class Split(NamedTuple):
+    """Rows that a fold tests, and all rows that it does not train on: those that are tested come first."""
+
+    test: Rows
+    held_out: Rows
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,8 @@ class Sample:
         Independent unit of each row: its group, also if groups may be split.
     params : dict
         Further arguments of `fit`.
+    entries : ndarray of int of shape (n_rows, 2) or None
+        Row and column of each entry, if they are given for a splitter of entries.
     """
 
     X: Any
@@ -56,6 +67,7 @@ class Sample:
     groups: Codes | None
     units: Codes | None
     params: dict[str, Any]
+    entries: Codes | None = None
 
     @property
     def n_rows(self) -> int:
@@ -75,7 +87,8 @@ class Sample:
             for codes in (self.queries, self.groups, self.units)
         )
         X, params = take_features(estimator, self.X, rows), take_params(self.params, rows)
-        return Sample(X, self.y[rows], self.utilities[rows], queries, groups, units, params)
+        entries = None if self.entries is None else self.entries[rows]
+        return Sample(X, self.y[rows], self.utilities[rows], queries, groups, units, params, entries)
 
     def comparable(self, rows: Rows, columns: Rows | slice, every: bool = False) -> NDArray[np.bool_]:
         """Return which rows are compared with which; with `every`, also those of equal utilities."""
@@ -133,6 +146,7 @@ def check_sample(
     if len(levels) < 2:
         raise NoComparablePairsError("All values of y are equal: there is no pair to compare.")
     queries, _ = encode_queries(qid, m)
+    entries, groups = _separate_entries(groups)
     together = rows_that_stay_together(groups, queries, m)
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict of names and values for fit, got {show(params)}.")
@@ -143,7 +157,14 @@ def check_sample(
     argument = None if qid is None else fit_argument(estimator, "qid")
     if argument is not None:
         given.setdefault(argument, qid)
-    return Sample(X, targets, utilities, queries, None if split_groups else together, together, given)
+    return Sample(X, targets, utilities, queries, None if split_groups else together, together, given, entries)
+
+
+def _separate_entries(groups: Any) -> tuple[Codes | None, Any]:
+    """Return the row and the column of each entry, if these are the groups, and other groups."""
+    if groups is None or np.ndim(groups) != 2 or np.shape(groups)[1] != 2:
+        return None, groups
+    return np.column_stack(encode_entries(groups)), None
 
 
 def as_utilities(classes: NDArray[Any]) -> NDArray[np.float64]:
@@ -192,13 +213,13 @@ def rows_that_stay_together(groups: ArrayLike | None, queries: Codes | None, n_r
     return codes
 
 
-def held_out_together(folds: list[Rows], groups: Codes | None, n_rows: int) -> NDArray[np.integer]:
+def held_out_together(folds: list[Split], groups: Codes | None, n_rows: int) -> NDArray[np.integer]:
     """Return a number per row: rows with the same number are held out together."""
     if not folds:
         return np.arange(n_rows) if groups is None else groups
     numbers = np.full(n_rows, -1)
-    for number, rows in enumerate(folds):
-        numbers[rows] = number
+    for number, fold in enumerate(folds):
+        numbers[fold.test] = number
     return numbers
 
 
@@ -221,6 +242,8 @@ def warn_of_identical_rows(X: Any, together: NDArray[np.integer]) -> None:
 
 def _identical(X: Any) -> NDArray[np.intp] | None:
     """Return a number per row, the same for identical rows; None if elements cannot be compared."""
+    if isinstance(X, KroneckerRows):
+        return _identical_entries(X)
     if sp.issparse(X):
         X = X.tocsr().sorted_indices()
         X.sum_duplicates()
@@ -235,3 +258,12 @@ def _identical(X: Any) -> NDArray[np.intp] | None:
         except TypeError:
             return None
     return np.unique(keys, return_inverse=True)[1]
+
+
+def _identical_entries(X: KroneckerRows) -> NDArray[np.intp]:
+    """Return a number per entry, the same for those with identical features on both sides."""
+    sides = [_identical(side) for side in (X.U, X.V)]
+    rows, columns = (side[numbers] for side, numbers in zip(sides, (X.rows, X.columns), strict=True))  # type: ignore[index]
+    if X.symmetry == "symmetric":
+        rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
+    return np.unique(np.stack([rows, columns]), axis=1, return_inverse=True)[1]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
 from kernelrank._arrays import is_foreign, take, take_both
+from kernelrank.features import KroneckerRows
 
 Rows = NDArray[np.intp]
 
@@ -21,7 +22,7 @@ def take_rows(values: Any, rows: Rows) -> Any:
         return take(values, rows)
     if hasattr(values, "iloc"):  # pandas keeps its index, and may have columns of the same name
         return values.iloc[rows]
-    if isinstance(values, np.ndarray) or sp.issparse(values):
+    if isinstance(values, np.ndarray | KroneckerRows) or sp.issparse(values):
         return values[rows]
     table = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(table, nw.DataFrame | nw.Series):
