@@ -8,6 +8,7 @@ import pytest
 
 MODULES = {
     **{name: f"benchmarks.{name}" for name in ("counting", "training", "path", "scaling", "metrics", "reading")},
+    "relational": "benchmarks.relational",
     "out_of_core": "benchmarks.out_of_core",
     **{name: f"benchmarks.peers.{name}" for name in ("concordance", "ndcg", "least_squares", "dask_rankers")},
     "peers": "benchmarks.peers.run",
@@ -104,6 +105,17 @@ def test_counting(quick):
     assert len(bars) >= 9
     assert {bar["verdict"] for bar in bars} <= {"met", "NOT met", "not measured"}
     assert bars[-1]["what"] == "memory: bytes per row"
+
+
+def test_relational(quick):
+    _, found = quick("relational")
+    tasks = found["All entries known"]
+    assert {row["model"] for row in tasks} == {"KroneckerRLS", "KroneckerRLS, ranking", "TwoStepRLS"}
+    assert [row["task"] for row in tasks[:5]] == ["fit", "entry", "row", "column", "both"]
+    assert tasks[4]["refits"] == "3,600"
+    [steps] = found["Some entries known"]
+    assert float(steps["residual"]) <= 1e-6
+    assert len(found["Bars"]) == 13
 
 
 def test_training(quick):

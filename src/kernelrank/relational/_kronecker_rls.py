@@ -170,11 +170,12 @@ class KroneckerRLS(KroneckerLeastSquares):
 
     over the N known entries, or, with ``ranking=True``, the squared error of differences within a row,
 
-    .. math:: \frac{1}{q} \sum_i \frac{1}{N_i} \sum_{j, j'}
+    .. math:: \frac{1}{q} \sum_i \frac{1}{N_i^2} \sum_{j, j'}
        \big((Y_{ij} - Y_{ij'}) - (f(u_i, v_j) - f(u_i, v_{j'}))\big)^2 + \alpha \|f\|^2,
 
-    which is conditional ranking [1]_: for each row, the condition, the columns are ranked. The two are :class:`RLS` and
-    :class:`RankRLS` with ``qid`` of the rows, on all products of features, which are never formed.
+    with N_i known entries in row i, which is conditional ranking [1]_: for each row, the condition, the columns are
+    ranked. The two are :class:`RLS` and :class:`RankRLS` with ``qid`` of the rows, on all products of features, which
+    are never formed.
 
     Parameters
     ----------
