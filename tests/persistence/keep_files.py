@@ -1,8 +1,10 @@
 """Write model files of this version, to be kept for ever: ``python tests/persistence/keep_files.py``.
 
-They go to ``data/<version>/``; files that are there are never changed, because later versions must read them.
+They go to ``data/<version>/``, those of relational data to a folder ``relational`` there; files that are there are
+never changed, because later versions must read them.
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from kernelrank import (
 )
 from kernelrank.kernels import Gaussian, Linear, Polynomial
 from kernelrank.persistence import save_model
+from kernelrank.relational import KroneckerRLS, KroneckerRLSCV, TwoStepRLS
 
 DATA = Path(__file__).parent / "data"
 
@@ -59,6 +62,29 @@ def models():
     }
 
 
+def relational_models():
+    """Return models of pairs of a row and a column, by name."""
+    rng = np.random.default_rng(2013)
+    U, V = np.round(rng.normal(size=(6, 3)), 3), np.round(rng.normal(size=(7, 2)), 3)
+    Y = np.round(rng.normal(size=(6, 7)), 3)
+    holes = np.where(np.arange(42).reshape(6, 7) % 5 == 0, np.nan, Y)
+    positive = sp.csr_matrix(U * (U > 0))
+    return {
+        "complete": KroneckerRLS(0.1).fit(U, V, Y),
+        "unknown_entries": KroneckerRLS(0.1, row_kernel="gaussian", ranking=True).fit(U, V, holes),
+        "cross_validated": KroneckerRLSCV([1.0, 0.1], leave="both", column_kernel=Gaussian(0.5)).fit(U, V, Y),
+        "two_steps": TwoStepRLS(row_kernel=0.5 * Gaussian(1.0), column_kernel="precomputed").fit(positive, V @ V.T, Y),
+        "reduced": KroneckerRLS(row_kernel="precomputed", n_row_basis=3, column_kernel=Polynomial(2)).fit(
+            U @ U.T, V, Y
+        ),
+    }
+
+
+def relational_inputs(model):
+    rng = np.random.default_rng(1)
+    return [np.round(rng.normal(size=(3, n)), 3) for n in (model.n_row_features_in_, model.n_column_features_in_)]
+
+
 def inputs(n_features):
     return np.random.default_rng(1).normal(size=(6, n_features))
 
@@ -81,3 +107,12 @@ if __name__ == "__main__":
         X = inputs(model.n_features_in_)
         columns = np.column_stack([X, model.predict(X).astype(float)])
         np.savetxt(path.with_suffix(".txt"), columns, fmt="%.17g", header="features of each row, then its scores")
+    (folder / "relational").mkdir(exist_ok=True)
+    for name, model in relational_models().items():
+        path = folder / "relational" / f"{name}.kernelrank"
+        if path.exists():
+            continue
+        save_model(model, path)
+        U, V = relational_inputs(model)
+        stored = {"U": U.tolist(), "V": V.tolist(), "predictions": model.predict(U, V).tolist()}
+        path.with_suffix(".json").write_text(json.dumps(stored) + "\n")
