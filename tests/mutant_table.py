@@ -28,7 +28,53 @@ STORES = "tests/io/test_row_store.py tests/estimators/test_stored_rows.py"
 PARTS = "tests/solvers/test_parted.py"
 DASK = "tests/dask/test_dask_rank_svm.py tests/dask/test_dask_rank_svm_cv.py tests/dask/test_dask_rank_rls.py"
 
+RELATIONAL = "tests/relational/test_kronecker_rls.py tests/solvers/test_separation.py"
+
 MUTANTS = {
+    # Relational data
+    "src/kernelrank/solvers/kronecker/_complete.py": (
+        RELATIONAL,
+        [
+            ("weights += rows + columns - rows * columns", "weights += rows + columns"),
+            ("h / (1.0 - h / m), columns.squares.T", "h, columns.squares.T"),
+            ("columns.outside / (1.0 - 1.0 / m)", "columns.outside"),
+            ("(total - (ones * of_ones).sum(axis=1))", "total"),
+            ("return 0.5 * alpha", "return alpha"),
+            ("(n_rows * n_columns - n_less)", "(n_rows * n_columns)"),
+            ("np.outer(inside, self.columns.constant_outside) + self", "self"),
+        ],
+    ),
+    "src/kernelrank/solvers/kronecker/_both_out.py": (
+        RELATIONAL,
+        [
+            ("image = image.minus(image.along(side) / side.axis, directions)", "pass"),
+            ("+ side.constant_outside * self.ones", ""),
+            ("+ left.sum(axis=1, keepdims=True) * columns.ones", ""),
+            ("own * self._of_both + ones", "ones"),
+            ("(1.0 - of_ones)", "1.0"),
+        ],
+    ),
+    "src/kernelrank/solvers/kronecker/_separation.py": (
+        RELATIONAL,
+        [("[::-1] + 1.0)", "+ 1.0)"), ("if ratio <= _ERROR", "if False"), ("0.25 * a**2 *", "0.0 *")],
+    ),
+    "src/kernelrank/solvers/kronecker/_two_step.py": (
+        RELATIONAL,
+        [("- np.outer(row_weights, column_weights)", ""), ("+ side.outside", ""), ("(side.n - 1)", "side.n")],
+    ),
+    "src/kernelrank/solvers/kronecker/_side.py": (
+        RELATIONAL,
+        [("kept[X.shape[0] - 1 :] = False", "pass"), ("means @ vectors if centred", "0 * vectors[0] if centred")],
+    ),
+    "src/kernelrank/relational/_training.py": (
+        RELATIONAL,
+        [
+            ("level -= float((X @ w).mean())", "pass"),
+            ("found[self.equal_rows]", "found"),
+            ("found[:, self.equal_columns]", "found"),
+        ],
+    ),
+    "src/kernelrank/relational/_elements.py": (RELATIONAL, [("(row + 0.0).tobytes()", "row.tobytes()")]),
     # Rows in parts, and Dask
     "src/kernelrank/losses/_binned.py": (
         PARTS,

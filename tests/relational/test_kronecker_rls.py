@@ -262,7 +262,9 @@ def test_small_matrices(rng, setting):
 def test_equal_elements_are_tied(rng, kernel, ranking):
     """As in a refit: equal columns in a row that is held out, and equal rows in a column that is held out."""
     U, V, Y = data(rng, 9, 11, 4, 3)
+    V[3, 0] = 0.0
     U[5], V[8], V[2] = U[1], V[3], V[3]
+    V[8, 0] = -0.0
     for u, v in ((U, V), (sp.csr_matrix(U), sp.csr_matrix(V))):
         model = KroneckerRLS(0.01, row_kernel=kernel, column_kernel=kernel, ranking=ranking).fit(u, v, Y)
         predictions = model.predict(u, v)
