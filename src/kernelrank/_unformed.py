@@ -30,8 +30,9 @@ class UnformedRows(ABC):
         """Return the products of the rows with a vector, or with each column of a matrix."""
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        self._refuse()
+        refuse(self)
 
-    def _refuse(self) -> NoReturn:
-        """Raise the error for what cannot be fitted to it."""
-        raise TypeError(f"A {type(self).__name__} is not an array: {self.takers}")
+
+def refuse(X: UnformedRows) -> NoReturn:
+    """Raise the error of what cannot be fitted to X."""
+    raise TypeError(f"A {type(X).__name__} is not an array: {X.takers}")

@@ -152,6 +152,10 @@ def test_what_does_not_fit_into_memory(monkeypatch):
         RankSVM().fit(X, np.arange(1000))
     with pytest.raises(MemoryError, match="dense matrix of 1000 entries"):
         X.toarray()
+    many = KroneckerRows(np.ones((3000, 20)), None, np.arange(3000), np.arange(3000))
+    with pytest.raises(MemoryError, match=r"product of 3000 rows of features.*Score fewer entries"):
+        many @ np.ones(400)
+    assert len(many[:10] @ np.ones(400)) == 10
 
 
 # Offsets

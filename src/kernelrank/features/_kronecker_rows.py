@@ -174,7 +174,13 @@ class KroneckerRows(UnformedRows):
         d1, d2 = self.sides
         if np.ndim(weights) not in (1, 2) or len(weights) != d1 * d2:
             raise ValueError(f"Weights must have {d1 * d2} elements, got an array of shape {np.shape(weights)}.")
-        work = min(self.U.shape[0], len(self)) * d1 * d2 + len(self) * min(d1, d2)
+        n_lines = min((self.U if d2 <= d1 else self.V).shape[0], len(self))
+        require_memory(
+            8.0 * n_lines * min(d1, d2),
+            f"The product of {n_lines} rows of features with {d1} x {d2} weights",
+            "Score fewer entries at a time.",
+        )
+        work = n_lines * d1 * d2 + len(self) * min(d1, d2)
         products = EntryProducts(self.U, self.V, self.rows, self.columns, default_threads(work))
         columns = np.asarray(weights, dtype=np.float64).reshape(d1 * d2, -1).T
         found = [products.forward(mirror(w.reshape(d1, d2), self.symmetry)) for w in columns]
