@@ -17,7 +17,7 @@ class UnformedRows(ABC):
     """
 
     takers: ClassVar[str]  # estimators that can be fitted to it, and what to do for others
-    other_kernels: ClassVar[str]  # what to do for kernels other than the linear one
+    alternatives: ClassVar[str]  # for kernels other than the linear one, and closed forms
     feature_names: list[str] | None = None
 
     @property

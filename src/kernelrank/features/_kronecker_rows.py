@@ -101,9 +101,9 @@ class KroneckerRows(UnformedRows):
         " conjugate gradients can be fitted to it, and kernelrank.relational.KroneckerRLS solves complete matrices in"
         " closed form. For anything else, toarray() forms the rows."
     )
-    other_kernels = (
-        "For a kernel on each side, kernelrank.relational.KroneckerRLS is the closed form, or pass the rows of U and V"
-        " transformed by kernelrank.NystromMap."
+    alternatives = (
+        "kernelrank.relational.KroneckerRLS has a kernel for each side, and closed forms. For features of U and V that"
+        " approximate a kernel, use kernelrank.NystromMap."
     )
 
     def __init__(
