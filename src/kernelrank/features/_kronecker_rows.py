@@ -68,6 +68,10 @@ class KroneckerRows(UnformedRows):
     time, or, if d1 is smaller than d2, O(m d1 d2 + n_entries d1); a formed matrix takes O(n_entries d1 d2). Memory is
     that of U, V, 20 bytes per entry, and a matrix of shape (q, d2) or (m, d1); solvers add vectors of d1 d2 weights.
 
+    The weights of a fitted model are ``W = coef_.reshape(d1, d2)``; with a symmetry, scores are those of ``W + W'`` or
+    ``W - W'``. Offsets of V, if each query is one row, or of U, if each query is one column, carry no information and
+    cost no digits. Elsewhere an offset of V is a feature of U: centre U and V first if that is not meant.
+
     Indexing by rows, ``X[train]``, shares U and V; the splitters and searches of scikit-learn use it. An array of ones
     as a further column of U and of V adds the features of each side alone: ``u' a + b' v``.
 
