@@ -81,6 +81,14 @@ def test_other_factors_keep_the_entries(rng):
     assert products.with_factors(U, V)._entries is products._entries
 
 
+def test_more_lines_than_short_numbers(rng):
+    U, V, rows, columns = case(rng, 70_000, 5, 2, 2, 300)
+    W, g = rng.normal(size=(2, 2)), rng.normal(size=300)
+    products = EntryProducts(U, V, rows, columns)
+    np.testing.assert_allclose(products.forward(W), ((U[rows] @ W) * V[columns]).sum(axis=1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(products.backward(g), (U[rows] * g[:, None]).T @ V[columns], rtol=1e-12, atol=1e-12)
+
+
 def test_no_entries():
     products = EntryProducts(np.ones((3, 2)), np.ones((4, 5)), *[np.zeros(0, np.int32)] * 2)
     assert products.forward(np.ones((2, 5))).shape == (0,)

@@ -48,7 +48,8 @@ class _Sorted:
         """Sort entries, given by their lines and partners."""
         sizes = np.bincount(lines, minlength=n_lines)
         used = np.flatnonzero(sizes)
-        numbers = np.argsort(lines, kind="stable").astype(np.int64, copy=False)
+        short = lines.astype(np.uint16) if n_lines <= 1 << 16 else lines  # sorted in linear time
+        numbers = np.argsort(short, kind="stable").astype(np.int64, copy=False)
         starts = np.append(0, np.cumsum(sizes[used])).astype(np.int64, copy=False)
         return cls(used if len(used) < n_lines else None, starts, numbers, partners[numbers])
 

@@ -17,7 +17,7 @@ class UnformedRows(ABC):
     """
 
     takers: ClassVar[str]  # estimators that can be fitted to it, and what to do for others
-    other_kernels: ClassVar[str]  # what to do for kernels other than the linear one
+    alternatives: ClassVar[str]  # for kernels other than the linear one, and closed forms
     feature_names: list[str] | None = None
 
     @property
@@ -30,8 +30,9 @@ class UnformedRows(ABC):
         """Return the products of the rows with a vector, or with each column of a matrix."""
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        self._refuse()
+        refuse(self)
 
-    def _refuse(self) -> NoReturn:
-        """Raise the error for what cannot be fitted to it."""
-        raise TypeError(f"A {type(self).__name__} is not an array: {self.takers}")
+
+def refuse(X: UnformedRows) -> NoReturn:
+    """Raise the error of what cannot be fitted to X."""
+    raise TypeError(f"A {type(X).__name__} is not an array: {X.takers}")

@@ -152,6 +152,10 @@ def test_what_does_not_fit_into_memory(monkeypatch):
         RankSVM().fit(X, np.arange(1000))
     with pytest.raises(MemoryError, match="dense matrix of 1000 entries"):
         X.toarray()
+    many = KroneckerRows(np.ones((3000, 20)), None, np.arange(3000), np.arange(3000))
+    with pytest.raises(MemoryError, match=r"product of 3000 rows of features.*Score fewer entries"):
+        many @ np.ones(400)
+    assert len(many[:10] @ np.ones(400)) == 10
 
 
 # Offsets
@@ -351,8 +355,10 @@ def test_what_cannot_be_fitted(rng):
     ):
         with pytest.raises(TypeError, match=r"A KroneckerRows is not an array.*kernelrank\.RankSVM"):
             call()
-    with pytest.raises(ValueError, match="conjugate gradients"):
-        RankRLS().fit(X, y).hold_out([[0, 1]])
+    model = RankRLS().fit(X, y)
+    for call in (lambda: model.hold_out([[0, 1]]), model.leave_pair_out, lambda: model.path([1.0])):
+        with pytest.raises(ValueError, match=r"decomposition.*kernelrank\.relational\.KroneckerRLS"):
+            call()
     with pytest.raises(ValueError, match="n_basis is for non-linear kernels"):
         RankSVM(n_basis=5).fit(X, y)
     model = RankSVM().fit(X, y)

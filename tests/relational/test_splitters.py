@@ -200,7 +200,9 @@ def test_other_splitters_still_must_not_split_queries(rng):
         RankSVMCV([1e-2], cv=splits).fit(X, y, qid=X.rows)
     with pytest.raises(ValueError, match="groups must have one element per row"):
         RankSVMCV([1e-2], cv=2).fit(X, y, groups=X.entries)
-    with pytest.raises(ValueError, match="groups must have two columns"):
+    with pytest.raises(ValueError, match="LeaveRowsOut needs groups"):
+        RankSVMCV([1e-2], cv=LeaveRowsOut(2)).fit_pairs(X.toarray(), [[0, 1]])
+    with pytest.raises(ValueError, match="LeaveRowsOut needs groups"):
         RankSVMCV([1e-2], cv=LeaveRowsOut(2)).fit(X.toarray(), y, qid=X.rows)
 
 

@@ -78,8 +78,8 @@ def splits_queries(cv: Any) -> bool:
 
 def groups_for(cv: Any, X: Any, groups: ArrayLike | None, queries: ArrayLike | None) -> ArrayLike | None:
     """Return the groups that a splitter gets: rows and columns of entries, the given groups, or else the queries."""
-    if splits_queries(cv) and isinstance(X, KroneckerRows):
-        return X.entries
+    if splits_queries(cv):
+        return X.entries if isinstance(X, KroneckerRows) else groups
     return queries if groups is None else groups
 
 
@@ -110,11 +110,11 @@ def make_pair_folds(
 ) -> list[Fold]:
     """Return folds of pairs of rows: `train` and `test` of a fold select pairs.
 
-    With `groups`, `cv` splits the rows. A pair is in the training set if both of its rows are, in the test set if both
-    of its rows are, and otherwise left out. Without `groups`, `cv` splits the pairs; a number of folds keeps pairs of
-    the same two rows together.
+    With `groups`, or if `cv` is a splitter of entries, it splits the rows. A pair is in the training set if both of its
+    rows are, in the test set if both of its rows are, and otherwise left out. Without `groups`, `cv` splits the pairs;
+    a number of folds keeps pairs of the same two rows together.
     """
-    if groups is not None:
+    if groups is not None or splits_queries(cv):
         rows = make_folds(cv, np.zeros(n_rows), queries, groups, random_state)
         tested = (np.isin(np.arange(n_rows), fold.test) for fold in rows)
         return [

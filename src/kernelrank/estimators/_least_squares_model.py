@@ -112,7 +112,8 @@ class LeastSquaresModel:
         """The solver, if it can decompose the problem."""
         if isinstance(self.solver, LeastSquares):
             return self.solver
-        raise ValueError('Conjugate gradients make no decomposition, which this takes: use solver="direct".')
+        assert isinstance(self.hold_out, Undecomposed)
+        raise ValueError(f"Conjugate gradients make no decomposition, which this takes. {self.hold_out.remedy}")
 
 
 def compose(
@@ -141,7 +142,8 @@ def compose(
     """
     if _wants_gradients(X, kernel, drawn, solver):
         gradients = ConjugateGradients(products_of(X, queries=data.queries), data.loss)
-        return LeastSquaresModel(data, kernel, gradients, Undecomposed(), {})
+        remedy = X.alternatives if isinstance(X, UnformedRows) else 'Use solver="direct".'
+        return LeastSquaresModel(data, kernel, gradients, Undecomposed(remedy), {})
     if is_foreign(X) and not data.loss.laplacian.any_namespace:
         raise ValueError(
             f'fit_pairs and cost="relative" take NumPy arrays or sparse matrices, got {place(X)}: convert X.'
@@ -160,7 +162,7 @@ def _wants_gradients(X: Any, kernel: Kernel, drawn: Rows | None, solver: str) ->
     if isinstance(X, UnformedRows):
         if solver == "direct" or drawn is not None:
             name = type(X).__name__
-            raise ValueError(f'A {name} requires solver="cg" or "auto", and n_basis=None. {X.other_kernels}')
+            raise ValueError(f'A {name} requires solver="cg" or "auto", and n_basis=None. {X.alternatives}')
         return True
     if solver == "cg" and not possible:
         raise ValueError('solver="cg" is for the linear kernel without n_basis; others have solver="direct".')

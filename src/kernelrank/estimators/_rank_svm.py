@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._refit import refit
+from kernelrank._unformed import refuse
 from kernelrank._validation import CheckedRows, check_rows, encode_queries, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
@@ -253,7 +254,7 @@ class RankSVM(SVMRanker):
         array([3, 2, 1])
         """
         if isinstance(X, RowStore):  # it has utilities, and queries that pairs might not respect
-            X._refuse()
+            refuse(X)
         X, qid, noted = self._check_rows(X, qid)
         queries, _ = encode_queries(qid, X.shape[0])
         given = check_preferences(pairs, X.shape[0], weight, queries)

@@ -49,6 +49,7 @@ class Predictor(HasKernel):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Or a RowStore or KroneckerRows, if the estimator can be fitted to one.
 
         Returns
         -------

@@ -26,7 +26,7 @@ def check_unformed(model: Any, X: UnformedRows, *, reset: bool) -> UnformedRows:
     name, (m, n) = type(X).__name__, X.shape
     kernels = model.kernel if isinstance(model.kernel, list | tuple) else [model.kernel]
     if not all(isinstance(make_kernel(kernel), Linear) for kernel in kernels):
-        raise ValueError(f"A {name} requires kernel='linear'. {X.other_kernels}")
+        raise ValueError(f"A {name} requires kernel='linear'. {X.alternatives}")
     if m == 0:
         raise ValueError(f"Found array with 0 sample(s): the {name} has no row, while at least one is required.")
     names = None if X.feature_names is None else np.array(X.feature_names, dtype=object)

@@ -68,6 +68,10 @@ class KroneckerRows(UnformedRows):
     time, or, if d1 is smaller than d2, O(m d1 d2 + n_entries d1); a formed matrix takes O(n_entries d1 d2). Memory is
     that of U, V, 20 bytes per entry, and a matrix of shape (q, d2) or (m, d1); solvers add vectors of d1 d2 weights.
 
+    The weights of a fitted model are ``W = coef_.reshape(d1, d2)``; with a symmetry, scores are those of ``W + W'`` or
+    ``W - W'``. Offsets of V, if each query is one row, or of U, if each query is one column, carry no information and
+    cost no digits. Elsewhere an offset of V is a feature of U: centre U and V first if that is not meant.
+
     Indexing by rows, ``X[train]``, shares U and V; the splitters and searches of scikit-learn use it. An array of ones
     as a further column of U and of V adds the features of each side alone: ``u' a + b' v``.
 
@@ -101,9 +105,9 @@ class KroneckerRows(UnformedRows):
         " conjugate gradients can be fitted to it, and kernelrank.relational.KroneckerRLS solves complete matrices in"
         " closed form. For anything else, toarray() forms the rows."
     )
-    other_kernels = (
-        "For a kernel on each side, kernelrank.relational.KroneckerRLS is the closed form, or pass the rows of U and V"
-        " transformed by kernelrank.NystromMap."
+    alternatives = (
+        "kernelrank.relational.KroneckerRLS has a kernel for each side, and closed forms. For features of U and V that"
+        " approximate a kernel, use kernelrank.NystromMap."
     )
 
     def __init__(
@@ -174,7 +178,13 @@ class KroneckerRows(UnformedRows):
         d1, d2 = self.sides
         if np.ndim(weights) not in (1, 2) or len(weights) != d1 * d2:
             raise ValueError(f"Weights must have {d1 * d2} elements, got an array of shape {np.shape(weights)}.")
-        work = min(self.U.shape[0], len(self)) * d1 * d2 + len(self) * min(d1, d2)
+        n_lines = min((self.U if d2 <= d1 else self.V).shape[0], len(self))
+        require_memory(
+            8.0 * n_lines * min(d1, d2),
+            f"The product of {n_lines} rows of features with {d1} x {d2} weights",
+            "Score fewer entries at a time.",
+        )
+        work = n_lines * d1 * d2 + len(self) * min(d1, d2)
         products = EntryProducts(self.U, self.V, self.rows, self.columns, default_threads(work))
         columns = np.asarray(weights, dtype=np.float64).reshape(d1 * d2, -1).T
         found = [products.forward(mirror(w.reshape(d1, d2), self.symmetry)) for w in columns]

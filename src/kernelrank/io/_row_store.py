@@ -95,7 +95,7 @@ class RowStore(UnformedRows):
         "its rows stay in files. Only kernelrank.RankSVM, with a linear kernel, can be fitted to it, in fit, predict,"
         " rank and score. For anything else, load rows that fit into memory."
     )
-    other_kernels = (
+    alternatives = (
         "For a kernel, transform the rows while they are written, for example with kernelrank.NystromMap fitted to some"
         " of them."
     )

@@ -222,7 +222,8 @@ class LeaveBothOut(_EntrySplitter):
 
     Rows and columns are cut into `n_splits` folds each, which makes ``n_splits ** 2`` splits. The test set has the
     entries whose row is in the one fold and whose column is in the other; the training set has the entries with
-    neither. Entries with one of them are left out of both.
+    neither. Entries with one of them are left out of both. Rows and columns are cut independently, also if they stand
+    for things of the same kind: a held-out row may then be known as a column.
 
     Parameters
     ----------

@@ -65,10 +65,17 @@ class HoldOut:
 
 
 class Undecomposed(HoldOut):
-    """Held-out predictions of a problem that is not decomposed: all are refused."""
+    """Held-out predictions of a problem that is not decomposed: all are refused.
 
-    def __init__(self) -> None:
-        super().__init__('needs a decomposition, which conjugate gradients do not make: use solver="direct".')
+    Parameters
+    ----------
+    remedy : str
+        What to do instead, as a sentence.
+    """
+
+    def __init__(self, remedy: str) -> None:
+        super().__init__(f"needs a decomposition, which conjugate gradients do not make. {remedy}")
+        self.remedy = remedy
 
     def queries(self, alphas: NDArray[np.float64]) -> list[Predicted]:
         """Raise the error of all other methods."""
