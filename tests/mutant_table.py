@@ -47,7 +47,8 @@ MUTANTS = {
     "src/kernelrank/solvers/kronecker/_both_out.py": (
         RELATIONAL,
         [
-            ("image = image.minus(image.along(side) / side.axis, directions)", "pass"),
+            ("z.scaled(side.values, 0.0)", "z"),
+            ("side.values / side.axis, 0.0", "side.values, 0.0"),
             ("+ side.constant_outside * self.ones", ""),
             ("+ left.sum(axis=1, keepdims=True) * columns.ones", ""),
             ("own * self._of_both + ones", "ones"),
@@ -56,7 +57,7 @@ MUTANTS = {
     ),
     "src/kernelrank/solvers/kronecker/_separation.py": (
         RELATIONAL,
-        [("[::-1] + 1.0)", "+ 1.0)"), ("if ratio <= _ERROR", "if False"), ("0.25 * a**2 *", "0.0 *")],
+        [("[::-1] + 1.0)", "+ 1.0)"), ("if ratio <= _ERROR", "if False"), ("1.0 / np.cosh(u)", "1.0 / (1.0 + u)")],
     ),
     "src/kernelrank/solvers/kronecker/_two_step.py": (
         RELATIONAL,

@@ -237,6 +237,17 @@ def test_an_entry_that_is_held_out_is_unknown(rng, alpha, loss):
         np.testing.assert_allclose(clone(model).fit(U, V, Z).predict(U, V)[i, j], found[i, j], rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("d", [3, 9])
+def test_offsets_of_the_columns_do_not_change_a_ranking(rng, d):
+    """Fewer features than columns, or more: a constant per feature is the same for all columns."""
+    U, V, Y = data(rng, 8, 7, 3, d)
+    V = np.round(V * 1024) / 1024  # numbers to which 1e8 can be added without rounding
+    expected, found = (KroneckerRLS(0.01, ranking=True).fit(U, v, Y) for v in (V, V + 1e8))
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-6)
+    for setting in SETTINGS:
+        np.testing.assert_allclose(leave_out(found, setting), leave_out(expected, setting), rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_small_matrices(rng, setting):
     """Two columns in a ranking: without an entry, the row has nothing to compare."""

@@ -22,6 +22,8 @@ from kernelrank.solvers.kronecker import Side, decompose_features, decompose_mat
 Array = NDArray[np.float64]
 Groups = NDArray[np.intp]
 
+_MANY = 4096  # features, beyond which weights of pairs of features would take more memory than those of pairs of rows
+
 
 @dataclass(frozen=True)
 class Elements:
@@ -90,7 +92,7 @@ def describe(
         raise ValueError(f"A kernel matrix to be fitted to is square, but {name} has shape {X.shape}.")
     if n_basis is not None and n_basis < n:
         return _describe_by_some(X, made, n_basis, random_state, name, centred)
-    if isinstance(made, Linear) and d <= n:
+    if isinstance(made, Linear) and d <= max(n, _MANY):
         require_memory(24.0 * n * d, f"The features of {name} as a dense matrix", "Use fewer features.")
         return Elements(made, None, d, name), decompose_features(_dense(X), centred=centred)
     remedy = f"Use n_{'row' if name == 'U' else 'column'}_basis."

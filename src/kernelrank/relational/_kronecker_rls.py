@@ -203,7 +203,8 @@ class KroneckerRLS(KroneckerLeastSquares):
     ----------
     coef_ : ndarray of shape (n_row_functions, n_column_functions)
         Weights of products of a function of the row and one of the column. The functions are features with the linear
-        kernel, if there are no more of them than elements; otherwise kernels with `row_basis_` and `column_basis_`.
+        kernel, if there are at most 4,096 of them or no more than elements; otherwise kernels with `row_basis_` and
+        `column_basis_`.
     row_coef_, column_coef_ : ndarray of shape (n_row_functions,) and (n_column_functions,)
         Weights of the functions of a row, or a column, alone.
     intercept_ : float
@@ -226,8 +227,8 @@ class KroneckerRLS(KroneckerLeastSquares):
     Notes
     -----
     For q rows and m columns, all entries known: O(q^3 + m^3 + q m (q + m)), from one eigenvalue decomposition of each
-    kernel matrix [1]_. A side with d features and the linear kernel, or with a basis of d elements, takes O(q d^2)
-    instead of O(q^3). The decompositions give solutions for any alpha, and exact hold-outs.
+    kernel matrix [1]_. A side with d features and the linear kernel, d <= q, or with a basis of d elements, takes O(q
+    d^2) instead of O(q^3). The decompositions give solutions for any alpha, and exact hold-outs.
 
     Some entries unknown: conjugate gradients in the bases of eigenvectors, O(N t + q p t) per step for p and t
     eigenvectors, where t is the smaller number. Nothing of the size of a q m x q m matrix is ever formed.

@@ -91,17 +91,15 @@ def _directions(side: Side) -> _Vectors:
 
 
 def _kernels(side: Side) -> _Vectors:
-    """Return the kernels of each element with the others, or with their differences if the side is centred."""
-    directions = _directions(side)
-    kernels = directions.scaled(side.values, 0.0)
-    found = kernels.minus(kernels.along(side) / side.axis, directions)
-    return found.scaled(np.full(len(side.values), 1.0 / side.axis), 1.0 / side.axis)
+    """Return the kernels of each element with all, or with their differences if the side is centred.
+
+    What a vector has of its element's own direction does not matter: resolvents without the element remove it.
+    """
+    return _directions(side).scaled(side.values / side.axis, 0.0)
 
 
 def _ones(side: Side) -> _Vectors:
-    """Return the vectors of ones without their element."""
-    inside = np.broadcast_to(side.sums, side.vectors.shape)
-    return _Vectors(inside, np.zeros(side.n), np.ones(side.n)).minus(np.ones(side.n), _directions(side))
+    return _Vectors(np.broadcast_to(side.sums, side.vectors.shape), np.zeros(side.n), np.ones(side.n))
 
 
 def _without(side: Side, vectors: _Vectors, images: _Vectors) -> _Vectors:
@@ -126,9 +124,7 @@ def _columns_of_terms(side: Side, y: _Vectors, x: Array, n: Array, penalty: floa
         resolvent = 1.0 / (penalty + side.values * x_j)
         z = _without(side, y.scaled(resolvent, 1.0 / penalty), directions.scaled(resolvent, 1.0 / penalty))
         yield z
-        image = z.scaled(side.values, 0.0)
-        image = image.minus(image.along(side) / side.axis, directions)  # as the matrix of the others has it
-        y = y.minus(np.full(side.n, x_j + n_j), image)
+        y = y.minus(np.full(side.n, x_j + n_j), z.scaled(side.values, 0.0))
 
 
 class _Products:
