@@ -139,8 +139,12 @@ def decompose_features(X: Array, *, centred: bool, functions: Array | None = Non
     functions : ndarray of shape (n_functions, d), optional
         Matrix that the features are computed with; by default they are the functions of an element themselves.
     """
-    mean = X.mean(axis=0) if centred else np.zeros(X.shape[1])
-    singular, vectors, right = svd(X - mean)
+    mean = np.zeros(X.shape[1])
+    if centred:  # differences to a row first: a large offset would round the mean
+        X, mean = X - X[0], X[0]
+        rest = X.mean(axis=0)
+        X, mean = X - rest, mean + rest
+    singular, vectors, right = svd(X)
     kept = singular > max(X.shape) * _EPS * np.max(singular, initial=0.0)
     if centred:
         kept[X.shape[0] - 1 :] = False
