@@ -27,6 +27,9 @@ STUDIES = {
         *("Training time", "Gaussian kernel", "Linear kernel", "Conjugate gradients", "OHSUMED", "RankSVM: pairs or"),
         *("Jester", "All pairs", "RankSVM with smaller", "Table 4", "Table 5", "Agreement", "Intervals: ", "Gains"),
     ),
+    "relational": (
+        *("The test fold", "Similarities alone", "Kernels", "Folds", "Exact hold-outs", "Scores", "Time and memory"),
+    ),
     "swapped_pairs": ("Percentage of swapped pairs",),
 }
 SLOW = {"auc_estimation"}
@@ -251,3 +254,33 @@ def test_errors_of_gains_are_those_of_drawn_documents(load, rng):
     found = variants.gain_error(y, documents, scores, others)
     np.testing.assert_allclose(found, 100 * np.std(gains), rtol=0.15)
     assert variants.gain_error(y, documents, scores, scores) == 0
+
+
+@pytest.mark.parametrize("setting", ["entry", "row", "column", "both"])
+def test_models_of_drugs_and_targets_never_see_the_test_entries(load, setting):
+    settings = load("experiments.relational.settings")
+    rng = np.random.default_rng(0)
+    for name, predict in settings.PREDICT.items():
+        if (name, setting) == (settings.TWO_STEP, "entry"):
+            continue
+        task, changed = (settings.Task(setting, 0, quick=True) for _ in range(2))
+        unseen = np.setdiff1d(np.arange(len(task.y)), task.train)  # for "both", more than the test entries
+        assert set(task.test) <= set(unseen)
+        changed.y[unseen] = rng.normal(size=len(unseen))
+        changed.Y.ravel()[unseen] = changed.y[unseen]
+        assert not np.array_equal(task.Y, changed.Y)
+        assert np.array_equal(predict(task), predict(changed)), name
+
+
+def test_kernels_of_drugs_and_targets_know_the_training_folds_alone(load):
+    choice, data = load("experiments.relational._choice"), load("experiments.relational._data")
+    for module in ("davis", "kiba"):
+        study = load(f"experiments.relational.{module}")
+        pairs = getattr(data, module)(quick=True)
+        for fold in (0, data.TEST):
+            train, test = choice.split(pairs, fold)
+            assert not (train & (test | (pairs.fold == data.TEST))).any()
+            other = pairs._replace(y=np.where(train, pairs.y, 7.0))
+            for kernels in study.KERNELS.values():
+                first, second = (choice.matrices(kernels, each, train) for each in (pairs, other))
+                assert all(map(np.array_equal, first, second))

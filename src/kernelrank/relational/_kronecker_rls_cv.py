@@ -72,11 +72,11 @@ class KroneckerRLSCV(KroneckerLeastSquares):
     >>> rng = np.random.default_rng(0)
     >>> U, V = rng.normal(size=(30, 5)), rng.normal(size=(40, 5))
     >>> Y = U @ rng.normal(size=(5, 5)) @ V.T + 10 * rng.normal(size=(30, 40))
-    >>> model = KroneckerRLSCV(alphas=[1e-3, 0.1, 10.0], leave="row", ranking=True).fit(U, V, Y)
+    >>> model = KroneckerRLSCV(alphas=[10.0, 0.1, 1e-3], leave="row", ranking=True).fit(U, V, Y)
     >>> model.scores_.round(3)
-    array([[0.596],
+    array([[0.585],
            [0.597],
-           [0.585]])
+           [0.596]])
     >>> model.alpha_
     0.1
     """
