@@ -283,20 +283,21 @@ CLAIMS = (
     Claim("README.md", "ten million in {:.0f} seconds on two threads", fit_of_ten_million),
     Claim(
         "docs/relational.md",
-        "is {:.3f} for known drugs and targets, {:.3f} for new targets, {:.3f} for new drugs and {:.3f} if both are new",
+        "is {:.3f} for known drugs and targets, {:.3f} for new targets, {:.3f} for new drugs and {:.3f} if both are "
+        "new",
         four_questions,
     ),
     Claim(
         "docs/relational.md",
-        "similarities alone have a concordance of {:.3f}, with powers, text kernels of molecules and levels {:.3f}, and "
-        "with kernels of known entries {:.3f}, where the best of four published results is {:.3f}",
+        "similarities alone have a concordance of {:.3f}, with powers, text kernels of molecules and levels {:.3f}, "
+        "and with kernels of known entries {:.3f}, where the best of four published results is {:.3f}",
         kernels_of_drugs,
     ),
     Claim(
         "docs/relational.md",
-        "a fit of `KroneckerRLS` takes {:.1f}, each of `leave_entry_out`, `leave_row_out` and `leave_column_out` at most "
-        "{:.1f}, and `leave_both_out` {:.0f} instead of four million fits. With a million known entries, a step of "
-        "conjugate gradients takes {:.1f} as much time",
+        "a fit of `KroneckerRLS` takes {:.1f}, each of `leave_entry_out`, `leave_row_out` and `leave_column_out` at "
+        "most {:.1f}, and `leave_both_out` {:.0f} instead of four million fits. With a million known entries, a step "
+        "of conjugate gradients takes {:.1f} as much time",
         units_of_kronecker,
     ),
     Claim(

@@ -38,9 +38,9 @@ STEPS = """
 
 {known:,} known entries of {q:,} x {m:,}, {d} features for the rows and for the columns, linear kernels. Some rows and
 columns have many more known entries than others. The unit is one product of the entries' features with weights and one
-of its transpose: `KroneckerRows`, prepared, {threads} threads. *step* is what a further step of conjugate gradients adds
-to a fit, *set-up* is all the rest: checks, eigenvalue decompositions and the sorting of entries. The features as a dense
-matrix would take {dense:.0f} GB.
+of its transpose: `KroneckerRows`, prepared, {threads} threads. *step* is what a further step of conjugate gradients
+adds to a fit, *set-up* is all the rest: checks, eigenvalue decompositions and the sorting of entries. The features as a
+dense matrix would take {dense:.0f} GB.
 """
 FIT, STEP = 3.0, 1.5
 SETTINGS = ("entry", "row", "column", "both")

@@ -177,12 +177,11 @@ def readings(tables: Tables) -> Iterator[str]:
     ours = {name: each for name, each in rows.items() if name not in PUBLISHED}
     top, (concordance, error) = list(ours.items())[-1]
     beaten = sum(concordance > c and error < e for c, e in published.values())
-    _, (plain, plain_error) = list(ours.items())[1]
+    (alone, alone_error), (plain, plain_error), _ = ours.values()
     yield f"""
         {top} has a concordance of {concordance:.3f} and an error of {error:.3f}, better than {beaten} of the
         {len(published)} published results in both. Without profiles it is {plain:.3f} and {plain_error:.3f}. The
-        similarities alone, as published for KronRLS, have {list(ours.values())[0][0]:.3f} and
-        {list(ours.values())[0][1]:.3f}."""
+        similarities alone, as published for KronRLS, have {alone:.3f} and {alone_error:.3f}."""
     [treated] = tables["Similarities alone"]
     key = ("similarities", "unknown entries", "intercept")
     by = {tuple(row[name] for name in key): row for row in treated}

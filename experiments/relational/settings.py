@@ -215,15 +215,15 @@ differences within a drug, *RankSVM* the hinge of differences within a drug, on 
 *error* their mean squared error. Predictions of models that rank within drugs are comparable within a drug alone.
 """
 FOLDS = """
-Means over {n} test folds of entries, of drugs, or of targets; for both, over {both} folds of drugs and of targets. Every
-alpha is chosen inside the training part, by a hold-out that asks the same question: the exact one, or folds where there
-is none (*entry*, and *RankSVM*). A least-squares model chooses by its squared error; a ranking by the concordance
+Means over {n} test folds of entries, of drugs, or of targets; for both, over {both} folds of drugs and of targets.
+Every alpha is chosen inside the training part, by a hold-out that asks the same question: the exact one, or folds where
+there is none (*entry*, and *RankSVM*). A least-squares model chooses by its squared error; a ranking by the concordance
 within drugs. *TwoStepRLS* cannot be trained with missing entries.
 """
 HELD_OUT = """
 Every entry predicted by the model of all the others (*known, known*), of all other drugs, of all other targets, or of
-all other drugs and targets. alpha is that with the best score of these same predictions, which makes the scores slightly
-optimistic. *within drugs* of a new target compares predictions of models that each lack another target.
+all other drugs and targets. alpha is that with the best score of these same predictions, which makes the scores
+slightly optimistic. *within drugs* of a new target compares predictions of models that each lack another target.
 """
 
 
@@ -235,11 +235,12 @@ def readings(tables: Tables) -> Iterator[str]:
     best = {question: max((within[question, name], name) for name in _models(folds, question)) for question in order}
     gains = {question: within[question, RANKING] - within[question, POINTWISE] for question in order}
     yield f"""
-        The same model on the same data: the concordance of all entries is {every[known, POINTWISE]:.3f} for a known drug
-        and a known target, {every[order[1], POINTWISE]:.3f} for a new target, {every[order[2], POINTWISE]:.3f} for a new
-        drug and {every[both, POINTWISE]:.3f} for both; the mean squared error grows from {error[known, POINTWISE]:.3f}
-        to {error[both, POINTWISE]:.3f}. A random split of the entries answers the first question only. Least
-        squares of differences within drugs, instead of the values, change the concordance within drugs by
+        The same kind of model on the same data: the concordance of all entries is {every[known, POINTWISE]:.3f} for a
+        known drug and a known target, {every[order[1], POINTWISE]:.3f} for a new target,
+        {every[order[2], POINTWISE]:.3f} for a new drug and {every[both, POINTWISE]:.3f} for both; the mean squared
+        error grows from {error[known, POINTWISE]:.3f} to {error[both, POINTWISE]:.3f}.
+        A random split of the entries answers the first question only. Least squares of differences within drugs,
+        instead of the values, change the concordance within drugs by
         {", ".join(f"{gain:+.3f}" for gain in gains.values())}, in the order of the table. The best models within
         drugs: {"; ".join(f"{question}, {name} ({score:.3f})" for question, (score, name) in best.items())}."""
     exact, exact_error = ({key: number(row[column]) for key, row in _by(held_out).items()} for column in COLUMNS[3:])
