@@ -94,7 +94,7 @@ def _measure_steps(
 ) -> tuple[int, tuple[int, int], int, float, float, float, int, float]:
     (q, m), features, known = ((60, 50), 5, 1_500) if run.quick else ((5_000, 2_000), 50, 1_000_000)
     U, V = rng.normal(size=(q, features)), rng.normal(size=(m, features))
-    popular = np.outer(rng.exponential(size=q), rng.exponential(size=m))
+    popular = np.outer(0.1 + rng.exponential(size=q), 0.1 + rng.exponential(size=m))
     entries = np.sort(np.argpartition(rng.exponential(size=(q, m)) / popular, known, axis=None)[:known])
     rows, columns = np.divmod(entries, m)
     Y = np.full((q, m), np.nan)
