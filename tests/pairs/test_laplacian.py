@@ -36,6 +36,13 @@ def test_products_and_spectrum(rng, ties, weighting, n_queries):
     V = rng.normal(size=(40, 3))
     np.testing.assert_allclose(found.lift(found.strengths[:, None] * found.project(V)), L @ V, atol=1e-12)
     np.testing.assert_allclose(found.lift(found.strengths * found.project(V[:, 0])), L @ V[:, 0], atol=1e-12)
+    if ties == "keep":
+        product = found.product(found.strengths)
+        np.testing.assert_allclose(product(V[:, 0]), L @ V[:, 0], atol=1e-12)
+        with_offsets = V[:, 0] + 1e6 * rng.normal(size=n_queries)[queries]
+        np.testing.assert_allclose(product(with_offsets), L @ V[:, 0], atol=1e-6)
+    else:
+        assert found.product(found.strengths) is None
     P = found.project(np.eye(40))
     np.testing.assert_allclose(found.lift(np.eye(len(P))), P.T, atol=1e-14)
     np.testing.assert_allclose(found.diagonal(found.strengths), np.diagonal(L), atol=1e-12)

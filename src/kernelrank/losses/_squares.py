@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -10,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._memory import require_memory
-from kernelrank.pairs import GraphLaplacian, Laplacian, OrthonormalLaplacian, all_pairs, pairs_without_ties
+from kernelrank.pairs import (
+    GraphLaplacian,
+    Laplacian,
+    OrthonormalLaplacian,
+    PairLaplacian,
+    all_pairs,
+    pairs_without_ties,
+)
 
 Array = NDArray[np.float64]
 
@@ -72,9 +80,13 @@ class PairwiseSquares:
 
     def multiply(self, v: Array) -> Array:
         """Multiply half the Hessian with a vector: O(m), or O(edges) for given pairs."""
-        contrasts = self.laplacian.project(v)
-        contrasts *= self.root**2
-        return np.asarray(self.laplacian.lift(contrasts))
+        return self._product(v)
+
+    @cached_property
+    def _product(self) -> Callable[[Array], Array]:
+        laplacian, strengths = self.laplacian, self.root**2
+        direct = laplacian.product(strengths) if isinstance(laplacian, PairLaplacian) else None
+        return direct or (lambda v: np.asarray(laplacian.lift(strengths * laplacian.project(v))))
 
     def diagonal(self) -> Array:
         """Return the diagonal of half the Hessian."""

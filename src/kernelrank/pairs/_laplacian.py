@@ -13,6 +13,7 @@ rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -168,6 +169,27 @@ class GroupContrasts:
         diagonal[self.order] = in_order
         return diagonal
 
+    def scale(self, factors: Vector) -> Callable[[Vector], Vector]:
+        """Return the function that multiplies what differs inside a group with the factor of the group, in place.
+
+        The part along `lengths` becomes zero. No contrasts are formed, which saves most of the time.
+        """
+        unit, single = self._vector.copy(), len(self.norms) == 1
+        unit[self._starts] -= 1.0
+        place = np.empty_like(self.order)
+        place[self.order] = np.arange(len(place))
+        groups = self._groups[place]
+        unit, of_row = unit[place], factors if single else factors[groups]
+
+        def scaled(v: Vector) -> Vector:
+            parts = unit * v
+            sums = np.add.reduceat(parts if self._in_order else parts[self.order], self._starts)
+            v -= np.multiply(unit, sums if single else sums[groups], out=parts)
+            v *= of_row
+            return v
+
+        return scaled
+
     def _reflect(self, y: Array) -> Array:
         """Reflect in place."""
         if y.ndim == 1:
@@ -237,6 +259,17 @@ class PairLaplacian:
             return self
         parts = self.strengths[contrasts], self.queries[contrasts]
         return PairLaplacian(*parts, self.n_rows, self.levels, self._root_weights, self._kept[contrasts])
+
+    def product(self, strengths: Vector) -> Callable[[Vector], Vector] | None:
+        """Return the function that multiplies a vector with ``P' diag(strengths) P``, in O(m); None if it needs P."""
+        factors = np.zeros(len(self.levels[0].norms))
+        factors[self.queries] = strengths
+        if len(self.levels) > 1 or (factors[self.queries] != strengths).any():
+            return None
+        scaled, root = self.levels[0].scale(factors), self._root_weights
+        if (root == 1.0).all():
+            return lambda v: scaled(v.copy())
+        return lambda v: scaled(v * root) * root
 
     def solve(self, C: Array) -> Array:
         """Return rows V with P V = C; zero where a row has no weight."""
