@@ -78,9 +78,9 @@ class PairwiseSquares:
         """Minus half the gradient at f = 0, per row."""
         return np.asarray(self.laplacian.lift((self.root**2)[:, None] * self.targets))
 
-    def multiply(self, v: Array) -> Array:
-        """Multiply half the Hessian with a vector: O(m), or O(edges) for given pairs."""
-        return self._product(v)
+    def multiply(self, v: Array, *, overwrite: bool = False) -> Array:
+        """Multiply half the Hessian with a vector, in its memory if that may be: O(m), or O(edges) for given pairs."""
+        return self._product(v if overwrite else v.copy())
 
     @cached_property
     def _product(self) -> Callable[[Array], Array]:

@@ -180,8 +180,13 @@ class GroupContrasts:
         place[self.order] = np.arange(len(place))
         groups = self._groups[place]
         unit, of_row = unit[place], factors if single else factors[groups]
+        uniform = single and bool((unit == unit[0]).all())
 
         def scaled(v: Vector) -> Vector:
+            if uniform:
+                v -= v.mean()
+                v *= of_row
+                return v
             parts = unit * v
             sums = np.add.reduceat(parts if self._in_order else parts[self.order], self._starts)
             v -= np.multiply(unit, sums if single else sums[groups], out=parts)
@@ -261,15 +266,25 @@ class PairLaplacian:
         return PairLaplacian(*parts, self.n_rows, self.levels, self._root_weights, self._kept[contrasts])
 
     def product(self, strengths: Vector) -> Callable[[Vector], Vector] | None:
-        """Return the function that multiplies a vector with ``P' diag(strengths) P``, in O(m); None if it needs P."""
+        """Return the function that multiplies a vector with ``P' diag(strengths) P``; None if that needs P.
+
+        It takes O(m), and the memory of the vector.
+        """
         factors = np.zeros(len(self.levels[0].norms))
         factors[self.queries] = strengths
         if len(self.levels) > 1 or (factors[self.queries] != strengths).any():
             return None
         scaled, root = self.levels[0].scale(factors), self._root_weights
         if (root == 1.0).all():
-            return lambda v: scaled(v.copy())
-        return lambda v: scaled(v * root) * root
+            return scaled
+
+        def weighted(v: Vector) -> Vector:
+            v *= root
+            v = scaled(v)
+            v *= root
+            return v
+
+        return weighted
 
     def solve(self, C: Array) -> Array:
         """Return rows V with P V = C; zero where a row has no weight."""

@@ -43,7 +43,7 @@ class ConjugateGradients:
     """
 
     def __init__(self, products: Products, loss: PairwiseSquares, *, preconditioned: bool = True) -> None:
-        self._multiply: Multiply = lambda v: products.backward(loss.multiply(products.forward(v)))
+        self._multiply: Multiply = lambda v: products.backward(loss.multiply(products.forward(v), overwrite=True))
         self._right = [products.backward(column) for column in loss.pulls.T]
         self._diagonal = products.diagonal(loss.diagonal()) if preconditioned else None
 
