@@ -31,15 +31,15 @@ one call of `np.linalg.eigh` for each of the two kernel matrices, {unit:.2f} s. 
 the weights. Hold-outs start from a fit. *refits* is the number of fits that the hold-out replaces; its time in the same
 units, if a refit took as long as the fit, is in the last column.
 
-All tasks take turns; seconds are the best of {turns}.
+All tasks take turns, in one thread; seconds are the best of {turns}.
 """
 STEPS = """
 ## Some entries known
 
 {known:,} known entries of {q:,} x {m:,}, {d} features for the rows and for the columns, linear kernels. Some rows and
 columns have many more known entries than others. The unit is one product of the entries' features with weights and one
-of its transpose: `KroneckerRows`, prepared, {threads} threads. *step* is one of conjugate gradients: the difference of
-fits with {few} and {many} of them, per step; *set-up* is the rest of a fit: checks, eigenvalue decompositions and the
+of its transpose: `KroneckerRows`, prepared, one thread. *step* is one of conjugate gradients: the difference of fits
+with {few} and {many} of them, per step; *set-up* is the rest of a fit: checks, eigenvalue decompositions and the
 sorting of entries. The features as a dense matrix would take {dense:.0f} GB.
 """
 FIT, STEP = 3.0, 1.5
@@ -101,7 +101,7 @@ def _measure_steps(
     Y = np.full((q, m), np.nan)
     Y[rows, columns] = np.einsum("ij,ij->i", U[rows] @ rng.normal(size=(features, features)), V[columns])
     Y += 10 * rng.normal(size=Y.shape)
-    products = make_kronecker_products(KroneckerRows(U, V, rows, columns), 2)
+    products = make_kronecker_products(KroneckerRows(U, V, rows, columns), n_threads=1)
     w, g = rng.normal(size=features**2), rng.normal(size=known)
     model = KroneckerRLS(1e-3).fit(U, V, Y)
     residual, n_iter = model.residual_, model.n_iter_
@@ -157,7 +157,7 @@ def report(found: Measured, _: Run) -> list[str]:
         "# Relational data",
         ABOUT.format(n=found.n, d=found.d, unit=found.unit, turns="two turns").strip(),
         lines,
-        STEPS.format(known=found.known, q=q, m=m, d=found.features, threads=2, dense=dense, few=FEW, many=MANY).strip(),
+        STEPS.format(known=found.known, q=q, m=m, d=found.features, dense=dense, few=FEW, many=MANY).strip(),
         steps,
         "## Bars",
         bar_table(judge(found)),
