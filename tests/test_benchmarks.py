@@ -115,7 +115,7 @@ def test_relational(quick):
     assert tasks[4]["refits"] == "3,600"
     [steps] = found["Some entries known"]
     assert float(steps["residual"]) <= 1e-6
-    assert len(found["Bars"]) == 13
+    assert len(found["Bars"]) == 7
 
 
 def test_training(quick):

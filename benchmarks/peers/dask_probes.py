@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 FEATURES, NAMES = 5, list("abcde")
 TOLERANCE = 0.05  # of the test error, beside that of the same ranker in memory
-KILL_AFTER, SETTLED = 8.0, 10.0  # seconds
+KILL_AFTER, SETTLED = 4.0, 10.0  # seconds
 RIGHT, WRONG, CLEAR, OBSCURE, HANG = "right model", "wrong model", "clear error", "obscure error", "hang"
 
 
