@@ -44,7 +44,7 @@ speed or the quality of models: the first is linear, the others are trees.
 - Ctrl-C comes {KILL_AFTER:.0f} seconds after the fit begins; *{CLEAR}* is a KeyboardInterrupt and workers that are free
   within {SETTLED:.0f} seconds, *{OBSCURE}* one and workers that are not.
 - SIGKILL comes after as many seconds, and the cluster starts another worker. Fits are made long enough: 1,000 trees on
-  160,000 rows, and a tolerance of 1e-12 on 800,000 rows.
+  320,000 rows, and a tolerance of 1e-12 on 2,400,000 rows.
 - *queries split between partitions*: each query has two rows, one in each of two partitions. LightGBM takes sizes of
   queries for each partition, and no ids; it is given those of the partitions.
 - XGBoost brings queries together only for data frames; it is given data frames, but arrays where chunks are sparse.
