@@ -282,6 +282,7 @@ def interrupted(ranker: Ranker, client: Any) -> Finding:
     rows = make_rows(0, ranker.queries_of_long_fit)
     given = arrays(rows, [ranker.queries_of_long_fit] * 4)
     pressed: list[float] = []
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs do not have
 
     def press() -> None:
         pressed.append(time.monotonic())
