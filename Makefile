@@ -59,6 +59,7 @@ bench: $(VENV)/built
 bench-peers: $(PEERS)/built
 	$(PEERS)/bin/python -m benchmarks.peers.run $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.concordance $(ARGS)
+	$(PEERS)/bin/python -m benchmarks.peers.survival $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.ndcg $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.dask_rankers $(ARGS)
 	$(PEERS)/bin/python -m benchmarks.peers.least_squares $(ARGS)

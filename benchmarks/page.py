@@ -98,7 +98,7 @@ tenth of the rows positive. The table "Workloads" has their sizes.
 """
 OTHERS = (
     *("counting", "training", "path", "scaling", "dask_rankers", "least_squares", "rlscore", "metrics", "concordance"),
-    *("reading", "relational", "out_of_core"),
+    *("survival", "reading", "relational", "out_of_core"),
 )
 
 OPTIONAL = {"rlscore"}  # it needs an old version of Python

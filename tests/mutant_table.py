@@ -141,6 +141,33 @@ MUTANTS = {
         ],
     ),
     # Pairs
+    "src/kernelrank/pairs/_clicks.py": (
+        "tests/pairs/test_weigh_clicks.py",
+        [
+            ("clicks * weights / chances", "clicks * weights"),
+            ("np.bincount(queries)[queries[hit]] > 1", "np.bincount(queries) > 1"),
+            ("vector < np.finfo(np.float64).tiny", "vector < 0"),
+            ("codes.astype(np.int64) * (int(rows.max()) + 1)", "codes.astype(np.int64) * int(rows.max())"),
+        ],
+    ),
+    "src/kernelrank/datasets/_clicks.py": (
+        "tests/datasets/test_simulate_clicks.py",
+        [
+            ("np.lexsort((-scores, codes))", "np.lexsort((scores, codes))"),
+            ("np.arange(n_impressions)[:, None] *", "0 *"),
+            ("noise + (1 - noise) * gain", "noise + gain"),
+        ],
+    ),
+    "src/kernelrank/model_selection/_propensities.py": (
+        "tests/model_selection/test_propensities.py",
+        [
+            ("decrement <= _SMALL", "decrement <= 1.0"),
+            ("min(1.0, _LONGEST / float(np.abs(step).max()))", "1.0"),
+            ("presence.T @ clicked, directed=True", "presence.T @ presence, directed=True"),
+            ("propensity * error)", "error)"),
+            ("factor, half.T))", "factor, np.eye(len(half))))"),
+        ],
+    ),
     "src/kernelrank/pairs/_graph.py": (
         GRAPHS,
         [
@@ -483,9 +510,25 @@ MUTANTS = {
             ("max(estimate - half_width, lowest)", "max(estimate - half_width, 0.0)"),
         ],
     ),
-    "src/kernelrank/metrics/_auc.py": (
+    "src/kernelrank/metrics/_censoring.py": (
+        "tests/metrics/test_censored_metrics.py",
+        [
+            ("at_risk, happened = at_risk - happened, lost", "happened = lost"),
+            ("rows.y < truncation", "rows.y <= truncation"),
+            ("truncation > seen.max()", "truncation > rows.y.max()"),
+        ],
+    ),
+    "src/kernelrank/metrics/_intervals.py": (
         "tests/metrics/test_auc.py",
         [("values = values[~np.isnan(values)]", "values = np.nan_to_num(values)")],
+    ),
+    "src/kernelrank/metrics/_time_dependent.py": (
+        "tests/metrics/test_censored_metrics.py",
+        [
+            ("np.cumsum(controls) - controls / 2", "np.cumsum(controls)"),
+            ("y <= time, case", "y < time, case"),
+            ('side="right"', 'side="left"'),
+        ],
     ),
     "src/kernelrank/metrics/_concordance.py": (
         "tests/metrics/test_concordance.py",
@@ -565,7 +608,25 @@ MUTANTS = {
                 "in_window(steps.begin, middle) ? edge_ = middle + 1",
                 "in_window(steps.begin, middle) ? edge_ = middle + 2",
             ),
-            ("- 1 - level : level", "- 1 - level : level + 0 * level + (level > 15)"),
+            ("- 1 - level : level", "- 1 - level : level / 2"),
+            ("kSide == Side::above || !q.censored(i)", "true"),
+            ("kSide == Side::above && q.censored(i) ? Count{0} : sum", "sum"),
+        ],
+    ),
+    "cpp/src/ranking.cpp": (
+        "tests/pairs/test_censored_pairs.py",
+        [
+            ("if (observed) lower += size;", "lower += size;"),
+            ("|| records[place - 1].key != censored", ""),
+            ("if (observed) lower_weight += weight;", "lower_weight += weight;"),
+        ],
+    ),
+    "src/kernelrank/losses/_censored.py": (
+        "tests/estimators/test_censored_fits.py",
+        [
+            ("product += self._ties.multiply(v, overwrite=overwrite)", "pass"),
+            ("weights = weights * rows.observed", "pass"),
+            ("return -lower_less_upper", "return lower_less_upper"),
         ],
     ),
 }

@@ -3,11 +3,16 @@
 import numpy as np
 
 
-def comparable_pairs(y, qid, weights):
-    """Return the matrix of w[i] * w[j] where y[i] < y[j] in the same query, else 0; integers without weights."""
+def comparable_pairs(y, qid, weights, observed=None):
+    """Return the matrix of w[i] * w[j] where i is known to be below j in the same query; integers without weights.
+
+    That is y[i] < y[j] with i observed, or y[i] = y[j] with i observed and j not.
+    """
     y = np.asarray(y, dtype=float)
     query = query_numbers(qid, len(y))
-    comparable = (y[:, None] < y[None, :]) & (query[:, None] == query[None, :])
+    seen = np.ones(len(y), bool) if observed is None else np.asarray(observed, bool)
+    lower = (y[:, None] < y[None, :]) | ((y[:, None] == y[None, :]) & ~seen[None, :])
+    comparable = lower & seen[:, None] & (query[:, None] == query[None, :])
     if weights is None:
         return comparable.astype(np.int64)
     return np.where(comparable, np.multiply.outer(np.asarray(weights, float), np.asarray(weights, float)), 0.0)
@@ -25,17 +30,17 @@ def _differences(scores):
     return p[:, None] - p[None, :]
 
 
-def violated_pairs(y, scores, qid=None, weights=None, margin=1.0):
+def violated_pairs(y, scores, qid=None, weights=None, margin=1.0, observed=None):
     """Return the matrix of w[i] * w[j] where y[i] < y[j] and the scores violate that, else 0."""
     p = np.asarray(scores, dtype=float)
     with np.errstate(over="ignore"):  # all finite scores violate an infinite bound
         reach = p[:, None] + margin
-    return np.where(p[None, :] < reach, comparable_pairs(y, qid, weights), 0)
+    return np.where(p[None, :] < reach, comparable_pairs(y, qid, weights, observed), 0)
 
 
-def count_violations(y, scores, qid=None, weights=None, margin=1.0):
+def count_violations(y, scores, qid=None, weights=None, margin=1.0, observed=None):
     """Return (c, d): the violated pairs in which a row is the lower one, and the higher one."""
-    violated = violated_pairs(y, scores, qid, weights, margin)
+    violated = violated_pairs(y, scores, qid, weights, margin, observed)
     return violated.sum(axis=1), violated.sum(axis=0)
 
 
@@ -57,9 +62,9 @@ def count_violations_of_levels(y, scores, margin=1.0):
     return c, d
 
 
-def shares(y, qid=None, weights=None, query_weighting="query"):
+def shares(y, qid=None, weights=None, query_weighting="query", observed=None):
     """Return the weight of each pair in the average, with equal weight per "pair" or per "query" that has a pair."""
-    pairs = comparable_pairs(y, qid, weights).astype(float)
+    pairs = comparable_pairs(y, qid, weights, observed).astype(float)
     if query_weighting == "pair":
         return pairs / pairs.sum()
     query = query_numbers(qid, len(pairs))
@@ -76,14 +81,16 @@ def _mean_over_pairs(values, *data):
     return (np.where(weights > 0, values, 0.0) * weights).sum()
 
 
-def pairwise_hinge(y, scores, qid=None, weights=None, query_weighting="query"):
+def pairwise_hinge(y, scores, qid=None, weights=None, query_weighting="query", observed=None):
     """Return the mean of max(0, 1 + p[i] - p[j]) over the pairs with y[i] < y[j]."""
-    return _mean_over_pairs(np.maximum(0.0, 1.0 + _differences(scores)), y, qid, weights, query_weighting)
+    return _mean_over_pairs(np.maximum(0.0, 1.0 + _differences(scores)), y, qid, weights, query_weighting, observed)
 
 
-def pairwise_squared_hinge(y, scores, qid=None, weights=None, query_weighting="query"):
+def pairwise_squared_hinge(y, scores, qid=None, weights=None, query_weighting="query", observed=None):
     """Return the mean of max(0, 1 + p[i] - p[j])^2 over the pairs with y[i] < y[j]."""
-    return _mean_over_pairs(np.maximum(0.0, 1.0 + _differences(scores)) ** 2, y, qid, weights, query_weighting)
+    return _mean_over_pairs(
+        np.maximum(0.0, 1.0 + _differences(scores)) ** 2, y, qid, weights, query_weighting, observed
+    )
 
 
 def squared_hinge_gradient(y, scores, qid=None, weights=None, query_weighting="query"):
@@ -98,8 +105,8 @@ def squared_hinge_curvature(y, scores, qid=None, weights=None, query_weighting="
     return 2 * laplacian(np.where(violated, shares(y, qid, weights, query_weighting), 0.0))
 
 
-def concordance(y, scores, qid=None, weights=None, ties=0.5):
+def concordance(y, scores, qid=None, weights=None, ties=0.5, observed=None):
     """Return the mean over queries of the share of pairs y[i] < y[j] with p[i] < p[j]; a tie counts `ties`."""
     p = np.asarray(scores, dtype=float)
     values = np.where(p[:, None] < p[None, :], 1.0, np.where(p[:, None] == p[None, :], ties, 0.0))
-    return _mean_over_pairs(values, y, qid, weights, "query")
+    return _mean_over_pairs(values, y, qid, weights, "query", observed)

@@ -15,7 +15,19 @@ import pytest
 from sklearn.base import clone
 
 import kernelrank as kr
-from kernelrank import features, io, kernels, metrics, model_selection, pairs, persistence, pipelines, plots, relations
+from kernelrank import (
+    datasets,
+    features,
+    io,
+    kernels,
+    metrics,
+    model_selection,
+    pairs,
+    persistence,
+    pipelines,
+    plots,
+    relations,
+)
 
 mpl.use("Agg")
 
@@ -201,6 +213,7 @@ KIND_OF = {
     "n_resamples": "count",
     "nested": "flag",
     "normalized": "flag",
+    "observed": "flags or None",
     "pairs": "pairs",
     "params": "params",
     "path": "path",
@@ -224,6 +237,7 @@ KIND_OF = {
     "undefined": "undefined",
     "convention": "choice",
     "tol": "positive",
+    "truncation": "number or None",
     "verbose": "verbosity",
     "version": "text",
     "warm_start": "flag",
@@ -378,6 +392,12 @@ def make_calls(folder):
             metrics.compare_scores, {"y_true": Y, "scores": [SCORES, -SCORES]}, scores="columns of scores"
         ),
         "concordance_index": Call(metrics.concordance_index, METRIC),
+        "concordance_interval": Call(metrics.concordance_interval, METRIC),
+        "cumulative_dynamic_auc": Call(
+            metrics.cumulative_dynamic_auc,
+            {**METRIC, "times": [np.median(Y)]},
+            times="times",
+        ),
         "err": Call(metrics.err, METRIC, **POSITIONS, max_grade=None),
         "f_score": Call(metrics.f_score, {**BINARY, "threshold": 0.0}),
         "kendall_tau": Call(metrics.kendall_tau, METRIC),
@@ -409,6 +429,13 @@ def make_calls(folder):
         ),
         "estimate_concordance": Call(
             model_selection.estimate_concordance, {**SAMPLE, "y": Y, "strategy": "averaged"}, cv="folds that adapt"
+        ),
+        "estimate_propensities": Call(
+            model_selection.estimate_propensities,
+            {"clicked": CLASSES, "position": QID % 2, "row": np.arange(M) % 3},
+            clicked="flags",
+            position="vector",
+            row="needed ids",
         ),
         "permutation_test": Call(
             model_selection.permutation_test,
@@ -449,6 +476,21 @@ def make_calls(folder):
         "UtilityPairs.count": Call(pairs.UtilityPairs(Y).count, {"scores": SCORES}, margin="number"),
         "count_violations": Call(pairs.count_violations, {"y": Y, "scores": SCORES}, y="truth"),
         "sample_pairs": Call(pairs.sample_pairs, {"y": Y, "k": 2}, k="count"),
+        "weigh_clicks": Call(
+            pairs.weigh_clicks,
+            {"clicked": CLASSES, "propensity": np.ones(M)},
+            clicked="flags",
+            propensity="propensities",
+            row="row numbers or None",
+        ),
+        "simulate_clicks": Call(
+            datasets.simulate_clicks,
+            {"y": Y, "qid": QID, "scores": SCORES},
+            y="truth",
+            eta="non-negative",
+            noise="share",
+            n_impressions="count",
+        ),
         "load_svmlight": Call(
             lambda **arguments: io.load_svmlight(**{"source": BytesIO(b"1 1:2"), **arguments}),
             {},
@@ -474,6 +516,7 @@ def make_calls(folder):
             target="text or None",
             qid="text or None",
             weight="text or None",
+            observed="text or None",
             drop="names",
             features="names or None",
             format="choice",
@@ -534,6 +577,9 @@ def make_calls(folder):
         "PathDisplay": Call(
             plots.PathDisplay.from_estimator, {"estimator": kr.RankSVMCV(alphas=2, cv=2).fit(X, Y)}, ax=None
         ),
+        "TimeDependentAUCDisplay": Call(
+            plots.TimeDependentAUCDisplay.from_predictions, METRIC, times=None, name=None, ax=None
+        ),
     }
 
 
@@ -542,6 +588,9 @@ NO_PARTS = {"n_basis": None, "kernel": None, "solver": None}
 BAD |= {
     # Of two vectors of different lengths, either one may be wrong.
     "truth": [None, *(each for each in BAD["vector"][1:] if np.shape(each) != (M + 1,))],
+    # Of flags, there may be any number.
+    "flags": [None, 5, "x", masked(CLASSES), np.full(M, np.nan), Y, np.zeros((M, 2)), [1j] * M, ["x"] * M, dates(Y)],
+    "propensities": [None, "x", 0, -1.0, np.nan, np.zeros(M), -np.ones(M), *BAD["vector"][2:]],
     "pairs or None": BAD["pairs"][1:],
     "labels of rows": [None, 5, masked(Y), np.zeros((M, 2)), np.full(M, np.nan), dates(Y)],
     "matrix or None": BAD["matrix"][1:],
@@ -557,6 +606,13 @@ BAD |= {
         QID[1:],
         [True] * M,
     ],
+    "row numbers or None": [5, "x", [0.5] * M, [-1] * M, [2**31] * M, np.zeros((M, 1), int), masked(QID), QID[1:]],
+    "flags or None": [
+        *(5, "x", masked(CLASSES), np.full(M, np.nan), Y, CLASSES[1:], np.zeros((M, 2))),
+        *([1j] * M, ["x"] * M, dates(Y)),
+    ],
+    "number or None": NOT_A_NUMBER,
+    "times": [None, "x", [np.nan], [np.inf], [[1.0, 2.0]], masked([1.0, 2.0]), [1j], dates(Y[:2])],
     "entries": [None, 5, "x", QID, ENTRIES[1:], np.zeros((M, 3)), [[None, 1]] * M, masked(ENTRIES), [[1, [2]]] * M],
     "number of folds": [*NOT_WHOLE, None, 0, 1, -1, 10**9],
     "two classes": [None, 5, masked(Y), Y[1:], np.zeros((M, 2))],
@@ -570,13 +626,18 @@ BAD |= {
 NOT_CALLED = {
     *(
         "AUCInterval",
+        "Clicks",
         "CoefIntervals",
         "Comparison",
+        "ConcordanceInterval",
         "Decision",
         "ScorerDifference",
         "RankingScorer",
         "Estimate",
         "PermutationTest",
+        "Propensities",
+        "WeighedClicks",
+        "TimeDependentAUC",
     ),
     *("Dependency", "Entity", "PPICorpus", "Sentence", "Token"),
     *("TournamentROC", "SvmlightData", "Table", "Violations", "ViolatedPairs", "Kernel", "Pairs", "QueryPipeline"),
@@ -598,6 +659,7 @@ PARTS = {
 }
 MODULES = (
     "",
+    ".datasets",
     ".features",
     ".io",
     ".kernels",

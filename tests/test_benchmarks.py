@@ -10,7 +10,10 @@ MODULES = {
     **{name: f"benchmarks.{name}" for name in ("counting", "training", "path", "scaling", "metrics", "reading")},
     "relational": "benchmarks.relational",
     "out_of_core": "benchmarks.out_of_core",
-    **{name: f"benchmarks.peers.{name}" for name in ("concordance", "ndcg", "least_squares", "dask_rankers")},
+    **{
+        name: f"benchmarks.peers.{name}"
+        for name in ("concordance", "survival", "ndcg", "least_squares", "dask_rankers")
+    },
     "peers": "benchmarks.peers.run",
 }
 OPTIONAL = {"rlscore": "benchmarks.peers.rlscore"}  # it needs an old version of Python

@@ -75,8 +75,8 @@ VERB = re.compile(
     r"Count|Create|Cut|Decode|Decompose|Describe|Divide|Do|Draw|Encode|Estimate|Evaluate|Expand|Extend|"
     r"Extract|Fail|Find|Fit|Forget|Format|Gather|Hold|Import|Invert|Keep|Learn|Load|Lock|Lower|Make|Map|Maximise|Minimise|Move|Multiply|Open|Pad|Parse|Plot|Predict|"
     r"Prepare|Print|Project|Put|Raise|Rank|Read|Record|Reflect|Renumber|Release|Remove|Replace|Represent|Reset|Resolve|Return|Run|Sample|"
-    r"Save|Scale|Score|Select|Send|Set|Shift|Show|Solve|Sort|Split|Stack|Start|Stop|Subtract|Sum|Suppress|Test|Train|Transform|Try|Update|"
-    r"Validate|Wait|Warn|Write|Yield)\b"
+    r"Save|Scale|Score|Select|Send|Set|Shift|Show|Simulate|Solve|Sort|Split|Stack|Start|Stop|Subtract|Sum|Suppress|Test|Train|Transform|Try|Update|"
+    r"Validate|Wait|Warn|Weigh|Write|Yield)\b"
 )
 RIDDLE = re.compile(r"(What|How|Where|Who)\b")
 # Each with the words to use instead.

@@ -8,6 +8,7 @@ from kernelrank import RLS
 # Studies and titles of their reports.
 STUDIES = {
     "auc_estimation": ("Bias", "Spread", "Other models", "Intervals", "Tests", "Choosing", "Dependent rows", "Speed"),
+    "clicks": ("NDCG@10", "concordance", "Estimated propensities"),
     "covtype": ("Kernel RankSVM on covtype",),
     "letor": ("RankSVM on OHSUMED", "Three grades", "Grade 2 against", "Least squares by LETOR's", "Check of LETOR's"),
     "linearithmic_ranksvm": (),  # tests/test_linearithmic_experiment.py

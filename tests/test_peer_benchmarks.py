@@ -1,10 +1,13 @@
 """The comparison with peers runs, and its referee and its workloads are what they say they are."""
 
 import re
+import time
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 
 @pytest.fixture
@@ -49,10 +52,112 @@ def test_a_run_of_some_parts_keeps_the_committed_report(load, monkeypatch):
 
 
 def test_concordance_of_survival_packages(run, tables):
-    lines = tables(run("benchmarks.peers.concordance", "--quick"))["Concordance index"]
-    ours = [line for line in lines if line["who"] == "kernelrank"]
-    assert [line["data"] for line in ours] == ["no ties", "tied scores", "tied times and scores"]
-    assert [line["tied"] == "0" for line in ours] == [True, False, False]
+    found = tables(run("benchmarks.peers.concordance", "--quick"))
+    names = ["no ties", "tied scores", "tied times and scores"]
+    for title in ("Concordance index", "Uno's concordance", "Time-dependent areas"):
+        ours = [line for line in found[title] if line["who"] == "kernelrank"]
+        assert [line["data"] for line in ours] == 3 * names
+        assert [float(line["censored, %"]) > 40 for line in ours] == 3 * [False] + 6 * [True]
+    ours = [line for line in found["Concordance index"] if line["who"] == "kernelrank"]
+    assert [line["tied"] == "0" for line in ours] == 3 * [True, False, False]
+
+
+def test_numbers_of_survival_packages_that_differ(load):
+    part = load("benchmarks.peers.concordance")
+    case = next(part.cases(20))
+    finders = {"kernelrank": lambda _: (0.7, 2), "other": lambda _: (0.7, 3)}
+    with pytest.raises(AssertionError, match="no ties: other finds 3, not 2"):
+        list(part.compare(case, finders, 1))
+
+
+def test_survival(run, tables):
+    output = run("benchmarks.peers.survival", "--quick")
+    found = tables(output)
+    lines = [line for line in found["Seconds"] if line["data"] == "generated"]
+    assert [line["censored, %"] for line in lines] == ["0", "50", "88"]
+    assert all(float(line["hinge"]) > 0 for line in lines)
+    assert all(float(line["squared hinge"]) > 0.6 for line in found["Held-out concordance"])
+    for line in found["Objective"]:
+        assert float(line["tol 1e-06"]) <= float(line["squared hinge"]) < 1e-4
+    assert [line["relative"] == "1.00" for line in found["Cost of censoring"]] == [True, False, False]
+    assert "objective above that of FastSurvivalSVM" in output
+
+
+def test_survival_models_that_fail_or_take_too_long(load, monkeypatch):
+    part = load("benchmarks.peers.survival")
+    data, models = load("benchmarks.peers.survival_data"), load("benchmarks.peers.survival_models")
+
+    def slow(*_):
+        time.sleep(60)
+
+    def broken(*_):
+        raise ValueError("no")
+
+    def unfinished(rows, _):
+        warnings.warn("not yet", ConvergenceWarning, stacklevel=1)
+        return models.Fitted(lambda X: X[:, 0])
+
+    fits = {"avltree": slow, "rbtree": broken, "Cox": unfinished}
+    for name, fit in fits.items():
+        monkeypatch.setitem(models.MODELS, name, models.Model("kernelrank", fit))
+    monkeypatch.setattr(part, "LIMIT", 0.1)
+    problem = part.Problem("generated", data.generated(60, 0.5))
+    part.solve(problem, [part.OURS, part.OURS_TIGHT, *fits], 1)
+    assert {name: part.seconds_cell(problem, name) for name in fits if name != "Cox"} == {
+        "avltree": "> 0.1",
+        "rbtree": "failed",
+    }
+    assert list(part.remarks([problem])) == [
+        "generated, 60 rows, 52 % censored: rbtree failed: ValueError: no.",
+        "generated, 60 rows, 52 % censored: not converged, as they say: Cox.",
+    ]
+    assert part.ratio_cells(problem) == []
+    assert set(problem.concordance) == {part.OURS, part.OURS_TIGHT, "Cox"}
+
+
+def test_survival_beside_a_tree(load):
+    """The readings and the bars of two problems, of which the second is large."""
+    part, data = load("benchmarks.peers.survival"), load("benchmarks.peers.survival_data")
+    made = data.generated(part._LARGE, 0.5)
+    problems = [part.Problem(name, made) for name in ("GBSG2", "generated")]
+    for problem in problems:
+        problem.seconds = {part.OURS: 0.1, part.OURS_TIGHT: 0.2, "avltree": 30.0, "rbtree": 10.0, "Cox": 1.0}
+        problem.objective = {part.OURS: 0.501, part.OURS_TIGHT: 0.5, "avltree": 0.5, "rbtree": 0.5 + 1e-3}
+        problem.concordance = {part.OURS: 0.7, "Cox": 0.75 if problem.name == "GBSG2" else 0.6}
+    found = part.Found(problems, part.costs.measure(100, 1), [])
+    bar, above, *costs = part.bars(found)
+    assert (bar.value, bar.verdict) == (pytest.approx(50), "NOT met")
+    assert (above.value, above.verdict) == (pytest.approx(-1e-3), "met")
+    assert len(costs) == 6
+    [reading] = part.readings(load("benchmarks.harness").read_tables("\n\n".join(part.report(found, None))))
+    reading = " ".join(reading.split())
+    assert "is 100 times faster than the faster tree with its default tolerance" in reading
+    assert "higher; and 50 times with tol 1e-06" in reading
+    assert "on 1, and is behind the best of them by 0.0500 at most (GBSG2, 16,000 rows, 50 % censored)" in reading
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+def test_generated_survival_times(load, share):
+    part, data = load("benchmarks.peers.survival"), load("benchmarks.peers.survival_data")
+    train, test = data.generated(400, share)
+    assert (len(train.y), len(test.y)) == (400, 200)
+    assert 1 - np.r_[train.observed, test.observed].mean() == pytest.approx(share, abs=0.01)
+    np.testing.assert_array_equal(np.argsort(train.ranks), np.argsort(train.y))
+    assert part.average_loss(train, np.zeros(data.N_FEATURES)) == 1
+    w = np.random.default_rng(0).normal(size=data.N_FEATURES)
+    assert part.judge(train, w) == pytest.approx(part.average_loss(train, w) + part.ALPHA * w @ w)
+
+
+@pytest.mark.parametrize("name", ["breast cancer", "GBSG2", "WHAS500", "veterans", "flchain"])
+def test_survival_data_sets(load, name):
+    pytest.importorskip("sksurv")
+    train, test = load("benchmarks.peers.survival_data").real(name)
+    assert len(train.y) == pytest.approx(2 * len(test.y), abs=2)
+    np.testing.assert_allclose(train.X.mean(axis=0), 0, atol=1e-8)
+    np.testing.assert_allclose(train.X.std(axis=0), 1)
+    assert np.isfinite(test.X).all()
+    assert train.ranks.min() == 1
+    assert 0 < train.observed.mean() < 1
 
 
 def test_ndcg_of_others(run, tables):

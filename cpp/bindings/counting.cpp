@@ -60,12 +60,14 @@ void count_totals(const Ranking& self, const Vector<double>& scores, OutVector<V
 }
 
 void construct(Ranking* self, const Vector<double>& utilities, const std::optional<Vector<std::int32_t>>& codes,
-               std::size_t n_queries, const std::optional<Vector<double>>& weights, int n_threads) {
+               std::size_t n_queries, const std::optional<Vector<double>>& weights,
+               const std::optional<Vector<std::uint8_t>>& observed, int n_threads) {
   const std::size_t m = utilities.shape(0);
   require(m < (std::size_t{1} << 31), "at most 2^31 - 1 rows can be ranked");
   require(n_threads >= 1, "n_threads must be positive");
   require(codes ? codes->shape(0) == m : n_queries == 1, "codes must have one element per row");
   require(!weights || weights->shape(0) == m, "weights must have one element per row");
+  require(!observed || observed->shape(0) == m, "observed must have one element per row");
   if (codes) {
     const auto span = as_span(*codes);
     require(std::all_of(span.begin(), span.end(),
@@ -74,8 +76,12 @@ void construct(Ranking* self, const Vector<double>& utilities, const std::option
   }
   SignalCancellation cancel;
   cancel.guard([&] {
-    new (self) Ranking(as_span(utilities), codes ? as_span(*codes) : std::span<const std::int32_t>{}, n_queries,
-                       weights ? as_span(*weights) : std::span<const double>{}, n_threads, cancel);
+    new (self) Ranking({.utilities = as_span(utilities),
+                        .codes = codes ? as_span(*codes) : std::span<const std::int32_t>{},
+                        .n_queries = n_queries,
+                        .weights = weights ? as_span(*weights) : std::span<const double>{},
+                        .observed = observed ? as_span(*observed) : std::span<const std::uint8_t>{}},
+                       n_threads, cancel);
   });
 }
 
@@ -106,7 +112,9 @@ void bind_value(nb::class_<Ranking>& ranking) {
 void bind_counting(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Ranking> ranking(module, "Ranking", "Utilities ranked once and counted against many score vectors.");
-  ranking.def("__init__", &construct, "utilities"_a, "codes"_a.none(), "n_queries"_a, "weights"_a.none(), "n_threads"_a)
+  ranking
+      .def("__init__", &construct, "utilities"_a, "codes"_a.none(), "n_queries"_a, "weights"_a.none(),
+           "observed"_a.none(), "n_threads"_a)
       .def("order", &write_order, "out"_a.noconvert())
       .def("pair_totals", &pair_totals<std::int64_t>, "out"_a.noconvert())
       .def("pair_totals", &pair_totals<double>, "out"_a.noconvert());

@@ -87,7 +87,7 @@ class Pass {
     if (by_level || query.distinct()) return arranged(query, nullptr);
     std::uint32_t* levels = workspace_.levels.data() + query.begin;
     team.blocks(team.share(query.size), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) levels[i] = ranking_.levels(query)[records[i].slot];
+      for (std::size_t i = begin; i < end; ++i) levels[i] = ranking_.levels(query)[records[i].slot] & ~kCensored;
     });
     team.wait();
     return arranged(query, levels);
@@ -98,9 +98,9 @@ class Pass {
     std::uint32_t* levels = workspace_.levels.data() + query.begin;
     const Range mine = team.share(query.size);
     for (std::size_t slot = mine.begin; slot < mine.end; ++slot) {
-      const std::uint32_t place = ranking_.places(query)[slot];
-      records[place] = {scores_[query.begin + slot], static_cast<std::uint32_t>(slot), place};
-      levels[place] = ranking_.levels(query)[slot];
+      const std::uint32_t key = ranking_.places(query)[slot], place = key & ~kCensored;
+      records[place] = {scores_[query.begin + slot], static_cast<std::uint32_t>(slot), key};
+      levels[place] = ranking_.levels(query)[slot] & ~kCensored;
     }
     team.wait();
     return arranged(query, query.distinct() ? nullptr : levels);

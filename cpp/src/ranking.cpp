@@ -9,10 +9,10 @@ namespace kernelrank {
 
 Ranking::~Ranking() = default;
 
-Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t> codes, std::size_t n_queries,
-                 std::span<const double> weights, int n_threads, Cancellation& cancel)
-    : n_rows_(utilities.size()), weighted_(!weights.empty()) {
-  const std::size_t m = n_rows_;
+Ranking::Ranking(const Rows& rows, int n_threads, Cancellation& cancel)
+    : n_rows_(rows.utilities.size()), weighted_(!rows.weights.empty()) {
+  const std::size_t m = n_rows_, n_queries = rows.n_queries;
+  const auto codes = rows.codes;
   // Rows grouped by query, in their original order within each: a counting sort of the codes.
   std::vector<std::size_t> starts(n_queries + 1, 0);
   if (codes.empty()) {
@@ -22,10 +22,10 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
     for (std::size_t q = 0; q < n_queries; ++q) starts[q + 1] += starts[q];
     if (!std::is_sorted(codes.begin(), codes.end())) {
       grouped_ = false;
-      std::uint32_t* rows = rows_.resize(m);
+      std::uint32_t* by_slot = rows_.resize(m);
       auto next = starts;
       for (std::size_t row = 0; row < m; ++row) {
-        rows[next[static_cast<std::size_t>(codes[row])]++] = static_cast<std::uint32_t>(row);
+        by_slot[next[static_cast<std::size_t>(codes[row])]++] = static_cast<std::uint32_t>(row);
       }
     }
   }
@@ -46,9 +46,9 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
     for (std::size_t slot = 0; slot < m; ++slot) gathered[slot] = values[row(slot)];
     return std::span<const double>(gathered, m);
   };
-  const std::span<const double> values = grouped_ ? utilities : by_slot(utilities, workspace->scores);
+  const std::span<const double> values = grouped_ ? rows.utilities : by_slot(rows.utilities, workspace->scores);
   if (weighted_) {
-    by_slot(weights, weights_);
+    by_slot(rows.weights, weights_);
     pair_weights_.resize(n_queries);
   }
   run_team(n_threads, cancel, [&](Member& member) {
@@ -59,6 +59,7 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
       sort_scores(team, workspace->team_sort, sort, values.subspan(query.begin, query.size), nullptr, records);
       if (team.first() && !team.stop()) {
         Member alone = team.alone();
+        if (!rows.observed.empty()) order_ties(alone, query, rows.observed, records);
         rank_query(alone, query, records);
         total_pairs(alone, query, q, records);
       }
@@ -72,6 +73,23 @@ Ranking::Ranking(std::span<const double> utilities, std::span<const std::int32_t
   }
 }
 
+void Ranking::order_ties(Member& member, const Query& query, std::span<const std::uint8_t> observed,
+                         Record* records) const {
+  member.blocks({0, query.size}, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t place = begin; place < end; ++place) {
+      records[place].key = observed[row(query.begin + records[place].slot)] == 0 ? kCensored : 0;
+    }
+  });
+  std::size_t first = 0;  // of the rows of one utility
+  member.blocks({1, query.size + 1}, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t place = begin; place < end; ++place) {
+      if (place < query.size && records[place].score == records[first].score) continue;
+      std::stable_partition(records + first, records + place, [](const Record& each) { return each.key == 0; });
+      first = place;
+    }
+  });
+}
+
 void Ranking::rank_query(Member& member, Query& query, const Record* records) {
   std::uint32_t* starts = level_starts_.data() + query.first_level;
   std::uint32_t* places = places_.data() + query.begin;
@@ -79,12 +97,12 @@ void Ranking::rank_query(Member& member, Query& query, const Record* records) {
   std::size_t n_levels = 0;
   member.blocks({0, query.size}, [&](std::size_t begin, std::size_t end) {
     for (std::size_t place = begin; place < end; ++place) {
-      const std::uint32_t slot = records[place].slot;
-      if (place == 0 || records[place - 1].score < records[place].score) {
+      const auto [score, slot, censored] = records[place];
+      if (place == 0 || records[place - 1].score < score || records[place - 1].key != censored) {
         starts[n_levels++] = static_cast<std::uint32_t>(place);
       }
-      places[slot] = static_cast<std::uint32_t>(place);
-      levels[slot] = static_cast<std::uint32_t>(n_levels - 1);
+      places[slot] = static_cast<std::uint32_t>(place) | censored;
+      levels[slot] = static_cast<std::uint32_t>(n_levels - 1) | censored;
     }
   });
   starts[n_levels] = static_cast<std::uint32_t>(query.size);
@@ -93,18 +111,21 @@ void Ranking::rank_query(Member& member, Query& query, const Record* records) {
 
 void Ranking::total_pairs(Member& member, const Query& query, std::size_t index, const Record* records) {
   const std::uint32_t* starts = level_starts_.data() + query.first_level;
-  std::int64_t pairs = 0;
+  std::int64_t lower = 0, pairs = 0;
   double lower_weight = 0, weighted_pairs = 0;
   member.blocks({0, query.n_levels}, [&](std::size_t begin, std::size_t end) {
     for (std::size_t level = begin; level < end; ++level) {
-      pairs += static_cast<std::int64_t>(starts[level]) * (starts[level + 1] - starts[level]);
+      const bool observed = records[starts[level]].key == 0;
+      const std::int64_t size = starts[level + 1] - starts[level];
+      pairs += lower * size;
+      if (observed) lower += size;
       if (!weighted_) continue;
       double weight = 0;
       for (std::uint32_t place = starts[level]; place < starts[level + 1]; ++place) {
         weight += weights(query)[records[place].slot];
       }
       weighted_pairs += lower_weight * weight;
-      lower_weight += weight;
+      if (observed) lower_weight += weight;
     }
   });
   pair_counts_[index] = pairs;
@@ -115,7 +136,7 @@ void Ranking::write_order(std::int64_t* rows) const {
   for (const Query& query : queries_) {
     const std::uint32_t* of = places(query);
     for (std::size_t slot = 0; slot < query.size; ++slot) {
-      rows[query.begin + of[slot]] = static_cast<std::int64_t>(row(query.begin + slot));
+      rows[query.begin + (of[slot] & ~kCensored)] = static_cast<std::int64_t>(row(query.begin + slot));
     }
   }
 }

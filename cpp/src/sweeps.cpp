@@ -14,6 +14,22 @@ std::size_t rows_between_polls(std::size_t cost) {
   return std::clamp<std::size_t>((std::size_t{1} << 24) / cost, 1, Member::kBlock);
 }
 
+// Whether a row of the window counts: not below others, if it is censored.
+template <Side kSide>
+bool counts(const Arranged& q, std::size_t i) noexcept {
+  return kSide == Side::above || !q.censored(i);
+}
+
+// By how much it counts. Where that is 0, it can be left out, or not: a branch that is hard to predict takes time, too.
+template <Side kSide, class Value>
+Value value_of(const Arranged& q, std::size_t i) noexcept {
+  if constexpr (std::is_same_v<Value, double>) {
+    return counts<kSide>(q, i) ? q.values[i] : 0.0;
+  } else {
+    return Value{counts<kSide>(q, i)};
+  }
+}
+
 // The three ways of keeping the rows of the window. Each answers, for row i, how much of the
 // window lies above or below its utility. Side::above mirrors the keys, so that the structures only ever count
 // what is below and sums of weights never cancel. cost() is the time of an insertion and a count, in units of one step
@@ -25,12 +41,12 @@ struct PlaceTally {
   Set set;
   static std::size_t cost(const Arranged&) { return kCounts ? 1 : 1024; }
   void insert(const Arranged& q, std::size_t i) {
-    put(q, i, [&](auto... args) { set.insert(args...); });
+    if (kCounts || counts<kSide>(q, i)) set.insert(key(q, i), value_of<kSide, Value>(q, i));
   }
   // Many rows at once: load() each, then settle().
   void load(const Arranged& q, std::size_t i) {
     if constexpr (kCounts) {
-      put(q, i, [&](std::uint32_t k) { set.mark(k); });
+      set.mark(key(q, i), value_of<kSide, Value>(q, i));
     } else {
       insert(q, i);
     }
@@ -43,26 +59,11 @@ struct PlaceTally {
   }
 
  private:
-  template <class Put>
-  static void put(const Arranged& q, std::size_t i, Put&& into) {
-    const std::uint32_t place = q.key(i);
-    const std::uint32_t key = kUp ? static_cast<std::uint32_t>(q.n) - 1 - place : place;
-    if constexpr (kCounts) {
-      into(key);
-    } else {
-      into(key, q.values[i]);
-    }
+  using Value = std::conditional_t<kCounts, std::uint32_t, double>;
+  static std::uint32_t key(const Arranged& q, std::size_t i) {
+    return kUp ? static_cast<std::uint32_t>(q.n) - 1 - q.key(i) : q.key(i);
   }
 };
-
-template <class Value>
-Value value_of(const Arranged& q, std::size_t i) {
-  if constexpr (std::is_same_v<Value, double>) {
-    return q.values[i];
-  } else {
-    return Value{1};
-  }
-}
 
 template <Side kSide, class Value>
 struct LevelTally {
@@ -73,7 +74,7 @@ struct LevelTally {
     const std::uint32_t level = q.key(i);
     return kUp ? static_cast<std::uint32_t>(q.n_levels) - 1 - level : level;
   }
-  void insert(const Arranged& q, std::size_t i) { sums.insert(key(q, i), value_of<Value>(q, i)); }
+  void insert(const Arranged& q, std::size_t i) { sums.insert(key(q, i), value_of<kSide, Value>(q, i)); }
   void load(const Arranged& q, std::size_t i) { insert(q, i); }
   void settle() {}
   Value count(const Arranged& q, std::size_t i) const { return sums.below(key(q, i)); }
@@ -85,7 +86,7 @@ struct RedBlackTally {
   RedBlackTree<Value> tree;
   // Two walks down a tree that is larger than any cache, some 30 misses each.
   static std::size_t cost(const Arranged&) { return std::size_t{1} << 14; }
-  void insert(const Arranged& q, std::size_t i) { tree.insert(q.key(i), value_of<Value>(q, i)); }
+  void insert(const Arranged& q, std::size_t i) { tree.insert(q.key(i), value_of<kSide, Value>(q, i)); }
   void load(const Arranged& q, std::size_t i) { insert(q, i); }
   void settle() {}
   Value count(const Arranged& q, std::size_t i) const {
@@ -103,6 +104,12 @@ struct Output {
 
 // Rows treated together: where a window ends is hard to predict, and this way it is asked for less often.
 constexpr std::size_t kTogether = 16;
+
+// What a row keeps of the sum over its window: nothing of what is above, if it is censored.
+template <Side kSide, class Count>
+Count kept(const Arranged& q, std::size_t i, Count sum) noexcept {
+  return kSide == Side::above && q.censored(i) ? Count{0} : sum;
+}
 
 // Algorithm 3 of the paper for the rows in `mine`: c (Side::above) walks up the scores while the window
 // takes in what is not clearly higher, d walks down. Steps count rows in the direction of the walk.
@@ -158,7 +165,7 @@ class Sweep {
 
   void advance_one(std::size_t step) {
     take_in(step, [&](std::size_t j) { tally_.insert(q_, j); });
-    out_.write(row(step), tally_.count(q_, row(step)));
+    write(row(step), tally_.count(q_, row(step)));
   }
 
   // kTogether rows. What entered the window before them is in the tally; what enters with them is compared with each.
@@ -175,16 +182,18 @@ class Sweep {
     take_in(from + kTogether - 1, [&](std::size_t j) {
       const double score = kUp ? q_.score(j) : q_.score(j) + q_.margin;
       const std::uint32_t key = q_.key(j);
-      const Count value = value_of<Count>(q_, j);
+      const Count value = value_of<kSide, Count>(q_, j);
 #pragma omp simd
       for (std::size_t r = 0; r < kTogether; ++r) {
-        const bool counts = kUp ? (score < reach[r]) & (key >= bound[r]) : (reach[r] < score) & (key < bound[r]);
-        sums[r] += counts ? value : Count{0};
+        const bool violated = kUp ? (score < reach[r]) & (key >= bound[r]) : (reach[r] < score) & (key < bound[r]);
+        sums[r] += violated ? value : Count{0};
       }
       tally_.insert(q_, j);
     });
-    for (std::size_t r = 0; r < kTogether; ++r) out_.write(row(from + r), sums[r]);
+    for (std::size_t r = 0; r < kTogether; ++r) write(row(from + r), sums[r]);
   }
+
+  void write(std::size_t i, Count sum) const noexcept { out_.write(i, kept<kSide>(q_, i, sum)); }
 
   const Arranged q_;
   Tally& tally_;
@@ -252,10 +261,10 @@ void look_at_pairs(const Arranged& q, Member& member, Range mine, Output<Count> 
           const Range others = kUp ? Range{q.level_end(i), q.n} : Range{0, q.level_begin(i)};
           Count sum{0};
           for (std::size_t j = others.begin; j < others.end; ++j) {
-            const bool counts = kUp ? q.violated(i, j) : q.violated(j, i);
-            sum += counts ? value_of<Count>(q, j) : Count{0};
+            const bool violated = kUp ? q.violated(i, j) : q.violated(j, i);
+            sum += violated ? value_of<kSide, Count>(q, j) : Count{0};
           }
-          out.write(i, sum);
+          out.write(i, kept<kSide>(q, i, sum));
         }
       },
       rows_between_polls(q.n));

@@ -15,14 +15,15 @@ namespace kernelrank {
 // One query's rows, in ascending order of score or (Method::pairs) of utility.
 struct Arranged {
   std::size_t n, n_levels;
-  const Record* records;        // their key is the place, or the level if levels are counted
-  const std::uint32_t* levels;  // of each row; null when the key is enough
+  const Record* records;        // their key is the place, or the level if levels are counted; both with kCensored
+  const std::uint32_t* levels;  // of each row, without kCensored; null when the key is enough
   const std::uint32_t* level_starts;
   const double* values;  // of each row, what is summed; null to count
   double margin;
 
   double score(std::size_t i) const noexcept { return records[i].score; }
-  std::uint32_t key(std::size_t i) const noexcept { return records[i].key; }
+  std::uint32_t key(std::size_t i) const noexcept { return records[i].key & ~kCensored; }
+  bool censored(std::size_t i) const noexcept { return (records[i].key & kCensored) != 0; }
   std::uint32_t slot(std::size_t i) const noexcept { return records[i].slot; }
   bool violated(std::size_t lower, std::size_t higher) const noexcept { return score(higher) < score(lower) + margin; }
   std::uint32_t level_begin(std::size_t i) const noexcept {
@@ -44,7 +45,8 @@ inline Method resolve(Method method, const Query& query) {
 // Which rows a row is compared with: those of a higher utility, or those of a lower one.
 enum class Side { above, below };
 
-// For every row i of `mine`, out[i] is the number of rows j on that side that are violated together with i.
+// For every row i of `mine`, out[i] is the number of rows j on that side that are violated together with i. Of the two,
+// the row of lower utility must not be censored.
 void sweep_counts(Side side, Method method, const Arranged& q, ThreadMemory& memory, Member& member, Range mine,
                   std::uint32_t* out);
 

@@ -16,6 +16,7 @@ class Ranking:
         codes: NDArray[np.int32] | None,
         n_queries: int,
         weights: _Floats | None,
+        observed: NDArray[np.uint8] | None,
         n_threads: int,
     ) -> None: ...
     def order(self, out: NDArray[np.int64]) -> None:

@@ -41,6 +41,11 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 def as_numbers(values: Any, name: str) -> NDArray[Any]:
     """Return an array of real numbers, which may be NaN or infinite; integers stay integers."""
     array = as_array(values, name)
+    if array.dtype.names is not None:
+        raise ValueError(
+            f"{name} is a structured array with the fields {', '.join(array.dtype.names)}. Censored utilities are for"
+            " RankSVM, RankSVMCV, RankRLS, and metrics of pairs; for others, pass the field of the utilities."
+        )
     try:
         if array.dtype.kind == "O" and array.size:
             numbers = np.array(array.tolist())
@@ -136,19 +141,79 @@ class CheckedRows(NamedTuple):
     n_queries : int
     weights : ndarray of shape (n_rows,) or None
         Finite and not negative.
+    observed : ndarray of shape (n_rows,) or None
+        Whether y is the utility itself; where it is not, the utility is at least y. None if all are observed.
     """
 
     y: NDArray[np.float64]
     queries: NDArray[np.int32] | None
     n_queries: int
     weights: NDArray[np.float64] | None
+    observed: NDArray[np.bool_] | None = None
 
 
-def check_rows(y: Any, qid: ArrayLike | None, sample_weight: ArrayLike | None, n_rows: int | None) -> CheckedRows:
-    """Check utilities, queries and weights, once; without `n_rows`, y says how many rows there are."""
-    utilities = check_vector(y, "y", n_rows)
+def check_rows(
+    y: Any,
+    qid: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    n_rows: int | None,
+    observed: ArrayLike | None = None,
+    name: str = "y",
+) -> CheckedRows:
+    """Check utilities, queries, weights and censoring, once; without `n_rows`, y says how many rows there are."""
+    y, observed = separate_observed(y, observed, name)
+    utilities = check_vector(y, name, n_rows)
     codes, n_queries = encode_queries(qid, len(utilities))
-    return CheckedRows(utilities, codes, n_queries, check_weights(sample_weight, len(utilities)))
+    weights = check_weights(sample_weight, len(utilities))
+    return CheckedRows(utilities, codes, n_queries, weights, check_observed(observed, len(utilities)))
+
+
+def check_observed(observed: ArrayLike | None, n_rows: int) -> NDArray[np.bool_] | None:
+    """Return which utilities are observed as a mask; None if all are."""
+    if observed is None:
+        return None
+    mask = flatten_column(as_numbers(observed, "observed"), "observed")
+    if mask.ndim != 1 or len(mask) != n_rows:
+        raise ValueError(f"observed must have one element for each of the {n_rows} rows, got shape {mask.shape}.")
+    if mask.dtype.kind != "b" and not ((mask == 0) | (mask == 1)).all():
+        raise ValueError("observed must hold True where y is observed and False where it is censored, or 1 and 0.")
+    found = np.ascontiguousarray(mask, dtype=np.bool_)
+    return None if found.all() else found
+
+
+def separate_observed(y: Any, observed: ArrayLike | None, name: str = "y") -> tuple[Any, ArrayLike | None]:
+    """Split utilities and what is observed, if both are in y: an array of two fields, or a data frame of two columns.
+
+    One of the two is boolean, as in scikit-survival's structured arrays; other arrays and frames are returned as they
+    are.
+    """
+    fields = _two_fields(y)
+    if fields is None:
+        return y, observed
+    events = [field for field in fields.items() if field[1].dtype.kind == "b"]
+    if len(events) != 1:
+        raise ValueError(
+            f"{name} has the two fields {', '.join(map(repr, fields))}: one must be boolean, which says what is"
+            " observed, and the other the utility, such as a time. Or pass them apart, as y and observed."
+        )
+    if observed is not None:
+        raise ValueError(f"observed was given twice: as an argument and in {name}. Drop one of them.")
+    [(event, mask)] = events
+    [times] = [values for field, values in fields.items() if field != event]
+    return times, mask
+
+
+def _two_fields(y: Any) -> dict[Any, NDArray[Any]] | None:
+    """Return the fields of a structured array, or the columns of a data frame that has a boolean one among two."""
+    if isinstance(y, np.ndarray) and y.dtype.names is not None:
+        if len(y.dtype.names) != 2:
+            raise ValueError(f"A structured array of utilities has two fields, not {len(y.dtype.names)}.")
+        return {field: y[field] for field in y.dtype.names}
+    frame = as_frame(y)
+    if frame is None or len(frame.columns) != 2:
+        return None
+    columns = {column: frame[column].to_numpy() for column in frame.columns}
+    return columns if any(values.dtype.kind == "b" for values in columns.values()) else None
 
 
 def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tuple[NDArray[np.int32] | None, int]:

@@ -564,6 +564,28 @@ class TestTables:
         assert plain == pytest.approx(metrics.concordance_index(y, a, qid=qid))
         assert weighted != plain
 
+    def test_censored_utilities(self, shell, table, tmp_path):
+        path, model, died = tmp_path / "c.csv", tmp_path / "m", table["a"].to_numpy() < 0.5
+        table.with_columns(died=died).write_csv(path)
+        known = ("--target", "price", "--observed", "died")
+        X, y, qid = table.select("a", "b"), table["price"], table["qid"].to_numpy()
+        expected = RankSVM().fit(X, y, qid=qid, observed=died)
+        assert shell("train", path, *known, "-o", model, "--json").json["n_pairs"] == expected.n_pairs_
+        np.testing.assert_array_equal(load_model(model).coef_, expected.coef_)
+        found = shell("evaluate", path, *known, "-m", model, "--json").json["metrics"]
+        assert list(found) == ["concordance", "pairwise-error", "kendall"]
+        assert found["concordance"]["mean"] == pytest.approx(expected.score(X, y, qid=qid, observed=died))
+        options = ("--alphas", "1,0.01", "--folds", 2, "--json")
+        chosen = RankSVMCV([1, 0.01], cv=2).fit(X, y, qid=qid, observed=died)
+        means = [p["mean"] for p in shell("cv", path, *known, *options).json["path"]]
+        np.testing.assert_allclose(means, chosen.scores_.mean(axis=1), rtol=1e-12)
+        least = RankRLS().fit(X, y, qid=qid, observed=died)
+        shell("train", path, *known, "--method", "rankrls", "-o", model)
+        np.testing.assert_array_equal(load_model(model).coef_, least.coef_)
+        shell("evaluate", path, *known, "-m", model, "--metric", "ndcg@5").assert_refused("not for censored utilities")
+        shell("cv", path, *known, "--method", "rankrls").assert_refused("--observed is for --method ranksvm")
+        shell("train", path, *known, "--out-of-core", "-o", model).assert_refused("--observed cannot be used")
+
     def test_cv_chooses_with_weights(self, shell, table, tmp_path):
         path = tmp_path / "w.csv"
         table.with_columns(weight=table["a"].abs()).write_csv(path)

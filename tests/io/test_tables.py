@@ -51,6 +51,22 @@ def test_every_kind_of_file(tmp_path, frame, name, backend, monkeypatch):
     assert type(table.X).__module__.startswith(backend)
 
 
+@both_readers
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("values", [[1, 0, 1], [True, False, True], [1.0, 0.0, 1.0], ["True", "False", "TRUE"]])
+def test_what_is_observed(tmp_path, frame, name, values, backend, monkeypatch):
+    if name.endswith("parquet") and backend == "pandas":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    path = write(frame.with_columns(pl.Series("died", values)), tmp_path / name)
+    table = load_table(path, target="price", qid="district", observed="died")
+    assert "died" not in table.X.columns
+    assert table.observed.dtype == bool
+    np.testing.assert_array_equal(table.observed, [True, False, True])
+    with pytest.raises(ValueError, match='column "age" must hold 1 or 0, true or false, but holds'):
+        load_table(path, target="price", observed="age", drop=["died", "district"])
+
+
 def test_columns_to_leave_out_and_to_take(tmp_path, frame):
     path = write(frame, tmp_path / "t.csv")
     table = load_table(path, drop=["district", "price"])

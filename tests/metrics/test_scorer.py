@@ -19,7 +19,7 @@ from kernelrank.exceptions import MissingQueryWarning, UndefinedQueryWarning
 from kernelrank.metrics import auc, concordance_index, make_ranking_scorer, ndcg, pairwise_error
 
 NO_METRICS = {name for name in metrics.__all__ if name[0].isupper()} | {
-    "auc_interval",
+    *("auc_interval", "concordance_interval", "cumulative_dynamic_auc"),
     *("compare_scores", "make_ranking_scorer"),
     *("best_f_score", "f_score", "threshold_at_rate"),  # metrics of rows, without queries
     "pair_accuracy",  # a metric of pairs, without true values

@@ -25,7 +25,8 @@ struct CountRequest {
 };
 
 // Rows i and j of a query with y_i < y_j are violated when p_j < fl(p_i + margin). Both sums below use this
-// comparison, so that they always refer to the same set of pairs.
+// comparison, so that they always refer to the same set of pairs. If y_i is censored, the pair does not count; if it is
+// not, and y_j is, then it counts for y_i = y_j as well.
 //
 //   c_i = sum of w_i * w_j over violated pairs (i, j)     i is the row with the lower utility
 //   d_j = sum of w_i * w_j over violated pairs (i, j)     j is the row with the higher utility

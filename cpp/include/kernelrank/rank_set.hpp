@@ -84,18 +84,21 @@ class RankSet {
     n_words_ = units(kWord);
   }
 
-  void insert(std::uint32_t k) noexcept {
-    words_[k >> kWord] |= std::uint64_t{1} << (k & 63);
+  // Inserts k once, or not at all if `times` is 0: a branch would be hard to predict.
+  void insert(std::uint32_t k, std::uint32_t times) noexcept {
+    const auto narrow = static_cast<std::uint16_t>(times);
+    mark(k, times);
     if constexpr (Depth > 1)
-      detail::add(word_counts_ + ((k >> kBlock) << 5), detail::kSteps<std::uint16_t, 32>[(k >> kWord) & 31]);
+      detail::add(word_counts_ + ((k >> kBlock) << 5), detail::kSteps<std::uint16_t, 32>[(k >> kWord) & 31], narrow);
     if constexpr (Depth > 2)
-      detail::add(block_counts_ + ((k >> kPage) << 5), detail::kSteps<std::uint16_t, 32>[(k >> kBlock) & 31]);
+      detail::add(block_counts_ + ((k >> kPage) << 5), detail::kSteps<std::uint16_t, 32>[(k >> kBlock) & 31], narrow);
     if constexpr (Depth > 3)
-      detail::add(page_counts_ + ((k >> kChapter) << 4), detail::kSteps<std::uint32_t, 16>[(k >> kPage) & 15]);
+      detail::add(page_counts_ + ((k >> kChapter) << 4), detail::kSteps<std::uint32_t, 16>[(k >> kPage) & 15], times);
     if constexpr (Depth > 4)
-      detail::add(chapter_counts_ + ((k >> kVolume) << 4), detail::kSteps<std::uint32_t, 16>[(k >> kChapter) & 15]);
+      detail::add(chapter_counts_ + ((k >> kVolume) << 4), detail::kSteps<std::uint32_t, 16>[(k >> kChapter) & 15],
+                  times);
     if constexpr (Depth > 5) {
-      for (std::size_t volume = (k >> kVolume) + 1; volume < n_volumes_; ++volume) ++volume_counts_[volume];
+      for (std::size_t volume = (k >> kVolume) + 1; volume < n_volumes_; ++volume) volume_counts_[volume] += times;
     }
   }
 
@@ -112,7 +115,7 @@ class RankSet {
   }
 
   // Bulk insertion into an empty set: mark() each element, then settle() the counts.
-  void mark(std::uint32_t k) noexcept { words_[k >> kWord] |= std::uint64_t{1} << (k & 63); }
+  void mark(std::uint32_t k, std::uint32_t times) noexcept { words_[k >> kWord] |= std::uint64_t{times} << (k & 63); }
   void settle() noexcept {
     if constexpr (Depth == 1) return;
     // Counts before the current word in its block, before the block in its page, and so on.

@@ -18,6 +18,9 @@ namespace kernelrank {
 
 struct Workspace;
 
+// Numbers of rows are below 2^31, which leaves a bit of a place or level.
+constexpr std::uint32_t kCensored = std::uint32_t{1} << 31;
+
 // Part of a query in the slots and levels below.
 struct Query {
   std::size_t begin, size;            // slots
@@ -30,12 +33,19 @@ struct Query {
 //   slot   position of a row when rows are grouped by query (the row itself if they come grouped)
 //   place  position of a slot in the order of utility in its query, 0 .. size-1; ties broken by row
 //   level  dense rank of the utility of a slot in its query, 0 .. n_levels-1
+//
+// The true utility of a censored row is at least the given one, so that it is never the lower row of a pair. Among rows
+// of equal utility it comes after the others, in a level of its own. Its place and its level have the bit kCensored.
 class Ranking {
  public:
-  // `codes` holds the query of each row, 0 .. n_queries-1; empty means one query.
-  // `weights` are finite and non-negative; empty means 1 for each row.
-  Ranking(std::span<const double> utilities, std::span<const std::int32_t> codes, std::size_t n_queries,
-          std::span<const double> weights, int n_threads, Cancellation& cancel);
+  struct Rows {
+    std::span<const double> utilities;
+    std::span<const std::int32_t> codes;  // query of each row, 0 .. n_queries-1; empty means one query
+    std::size_t n_queries = 1;
+    std::span<const double> weights;         // finite and non-negative; empty means 1 for each row
+    std::span<const std::uint8_t> observed;  // 0 for censored rows; empty means that none are
+  };
+  Ranking(const Rows& rows, int n_threads, Cancellation& cancel);
   ~Ranking();
 
   std::size_t n_rows() const noexcept { return n_rows_; }
@@ -73,7 +83,8 @@ class Ranking {
   void return_workspace(std::unique_ptr<Workspace> workspace) const;
 
  private:
-  // Both read the records of the query sorted by utility.
+  // They take the records of the query sorted by utility; the first completes the order, and marks censored rows.
+  void order_ties(Member& member, const Query& query, std::span<const std::uint8_t> observed, Record* records) const;
   void rank_query(Member& member, Query& query, const Record* records);
   void total_pairs(Member& member, const Query& query, std::size_t index, const Record* records);
 

@@ -87,9 +87,10 @@ def evaluate(args: argparse.Namespace) -> int:
     data = applied_data(args, model, labels=True) if is_stored(args) else read_data(args, model, features=features)
     y = data.utilities()
     scores = read_scores(args.scores, data.n_rows, args.data) if model is None else score_rows(model, data.X)
-    chosen = choose_metrics(args.metric, y, args.undefined)
+    chosen = choose_metrics(args.metric, y, args.undefined, censored=data.observed is not None)
     warn_of_gains(chosen, y)
-    values = {metric.name: metric.per_query(y, scores, data.qid, data.weight) for metric in chosen}
+    given = {"sample_weight": data.weight, "observed": data.observed}
+    values = {metric.name: metric.per_query(y, scores, data.qid, **given) for metric in chosen}
     result: dict[str, Any] = {**_describe(data), "metrics": {name: _summary(each) for name, each in values.items()}}
     if args.per_query:
         ids = ["all"] if data.qid is None else list(dict.fromkeys(data.qid.tolist()))
@@ -121,16 +122,19 @@ def cv(args: argparse.Namespace) -> int:
     data = read_data(args)
     if kind is RankRLSCV and data.weight is not None:
         raise ValueError("--weight is for --method ranksvm: cross-validation of rankrls does not support weights.")
-    y = data.utilities()
-    select = name_choice(args.select, y, args.undefined)
-    others = choose_metrics(args.metric, y, args.undefined)
+    if kind is RankRLSCV and data.observed is not None:
+        raise ValueError("--observed is for --method ranksvm: rankrls has no closed form for censored utilities.")
+    y, censored = data.utilities(), data.observed is not None
+    select = name_choice(args.select, y, args.undefined, censored=censored)
+    others = choose_metrics(args.metric, y, args.undefined, censored=censored)
     shown = others if any(select.same_as(each) for each in others) else [select, *others]
     warn_of_gains(shown, y)
     scores = _FoldScores(select, shown)
     model = kind(alphas, cv=args.folds, scoring=scores, random_state=args.seed, **options)
     with FoldProgress(shown=not args.quiet) as progress, _Convergence() as convergence:
         if isinstance(model, RankSVMCV):
-            model.set_params(verbose=progress).fit(data.X, y, qid=data.qid, sample_weight=data.weight)
+            given = {"sample_weight": data.weight, "observed": data.observed}
+            model.set_params(verbose=progress).fit(data.X, y, qid=data.qid, **given)
             model.set_params(verbose=0)
         else:
             model.fit(data.X, y, qid=data.qid)
@@ -177,7 +181,8 @@ def fit_with_progress(model: RankSVM | RankRLS, data: Data, shown: bool, client:
         elif isinstance(data.X, RowStore) and isinstance(model, RankSVM):
             model.fit(data.X)
         else:
-            model.fit(data.X, data.utilities(), qid=data.qid, sample_weight=data.weight)
+            given = {"sample_weight": data.weight, "observed": data.observed}
+            model.fit(data.X, data.utilities(), qid=data.qid, **given)
         if isinstance(model, RankSVM):
             model.set_params(verbose=0)
     return time.perf_counter() - began, convergence.reached
@@ -212,11 +217,18 @@ class _FoldScores:
         self._place = None if isinstance(kernel, Linear) else kernel, alpha, fold
 
     def __call__(
-        self, y_true: Vector, y_score: Vector, *, qid: Any = None, sample_weight: Vector | None = None
+        self,
+        y_true: Vector,
+        y_score: Vector,
+        *,
+        qid: Any = None,
+        sample_weight: Vector | None = None,
+        observed: NDArray[np.bool_] | None = None,
     ) -> float:
+        given = {"sample_weight": sample_weight, "observed": observed}
         for metric in self._others:
-            self._noted[metric.name][self._place] = metric.mean(y_true, y_score, qid, sample_weight)
-        return self._select.mean(y_true, y_score, qid, sample_weight)[0]
+            self._noted[metric.name][self._place] = metric.mean(y_true, y_score, qid, **given)
+        return self._select.mean(y_true, y_score, qid, **given)[0]
 
     def at(self, model: RankSVMCV | RankRLSCV) -> dict[str, Vector]:
         """Return the mean and the number of queries on each fold, for the chosen kernel and alpha."""

@@ -39,6 +39,7 @@ class Data(NamedTuple):
     y: NDArray[np.float64] | None
     qid: NDArray[Any] | None
     weight: NDArray[np.float64] | None
+    observed: NDArray[np.bool_] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -72,7 +73,7 @@ def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = T
 
 
 def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
-    for option in ("target", "qid", "weight", "drop"):
+    for option in ("target", "qid", "weight", "observed", "drop"):
         if getattr(args, option):
             raise ValueError(f"--{option} applies to tables, but {args.data} is read as svmlight text.")
     if hasattr(model, "feature_names_in_"):
@@ -130,6 +131,7 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
             target=args.target,
             qid=args.qid,
             weight=args.weight,
+            observed=args.observed,
             drop=args.drop,
             features=wanted if features else [],
         )

@@ -175,6 +175,11 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--qid", metavar="COLUMN", help='table: column of queries (default: "qid", if present)')
     group.add_argument("--weight", metavar="COLUMN", help="table: column of weights")
     group.add_argument(
+        "--observed",
+        metavar="COLUMN",
+        help="table: column with 1 where the utility is observed, 0 where it is censored: at least what is given",
+    )
+    group.add_argument(
         "--drop", metavar="COLUMN", action="append", default=[], help="table: column to leave out; may be repeated"
     )
 

@@ -41,30 +41,33 @@ class Metric:
         """Return whether both have the same function and options, whatever their names."""
         return (self.function, self.options) == (other.function, other.options)
 
-    def mean(self, y: Vector, scores: Vector, qid: Any = None, weight: Vector | None = None) -> tuple[float, int]:
+    def mean(self, y: Vector, scores: Vector, qid: Any = None, **given: Any) -> tuple[float, int]:
         """Return the mean over the queries where the metric is defined, NaN if there are none, and their number."""
         try:
-            values = self.per_query(y, scores, qid, weight)
+            values = self.per_query(y, scores, qid, **given)
         except UndefinedMetricError:  # all weights are zero
             return np.nan, 0
         known = values[~np.isnan(values)]
         return (float(known.mean()) if len(known) else np.nan), len(known)
 
-    def per_query(self, y: Vector, scores: Vector, qid: Any = None, weight: Vector | None = None) -> Vector:
-        """Return one value per query; weights are passed to metrics that support them."""
-        options = {**self.options, "sample_weight": weight} if self._takes_weights() else self.options
-        return np.atleast_1d(self.function(y, scores, qid=qid, per_query=True, **options))
+    def per_query(self, y: Vector, scores: Vector, qid: Any = None, **given: Any) -> Vector:
+        """Return one value per query; of weights and what is observed, the metric gets what it supports."""
+        taken = {name: values for name, values in given.items() if self.takes(name)}
+        return np.atleast_1d(self.function(y, scores, qid=qid, per_query=True, **taken, **self.options))
 
-    def _takes_weights(self) -> bool:
-        return "sample_weight" in signature(self.function).parameters
+    def takes(self, name: str) -> bool:
+        """Return whether the metric has a parameter."""
+        return name in signature(self.function).parameters
 
 
-def name_metric(text: str, y: Vector, undefined: Undefined | None = None) -> Metric:
+def name_metric(text: str, y: Vector, undefined: Undefined | None = None, *, censored: bool = False) -> Metric:
     """Parse the name of a metric, such as "ndcg@10", for a file with utilities `y`.
 
     `undefined` is the value of undefined queries, unless it is None or the name sets its own.
     """
     function, options = parse_metric(text)
+    if censored and "observed" not in signature(function).parameters:
+        raise ValueError(f"{text!r} is not for censored utilities (--observed); {', '.join(_OF_PAIRS)} are.")
     if undefined is not None:
         options.setdefault("undefined", undefined)
     if function is metrics.err:
@@ -75,18 +78,20 @@ def name_metric(text: str, y: Vector, undefined: Undefined | None = None) -> Met
     return Metric(text, function, options)
 
 
-def name_choice(text: str, y: Vector, undefined: Undefined | None = None) -> Metric:
+def name_choice(text: str, y: Vector, undefined: Undefined | None = None, *, censored: bool = False) -> Metric:
     """Parse the name of a metric to maximise."""
-    metric = name_metric(text, y, undefined)
+    metric = name_metric(text, y, undefined, censored=censored)
     if metric.function is metrics.pairwise_error:
         raise ValueError("pairwise-error cannot be maximised; use concordance, which is 1 - pairwise-error.")
     return metric
 
 
-def choose_metrics(names: list[str] | None, y: Vector, undefined: Undefined | None = None) -> list[Metric]:
+def choose_metrics(
+    names: list[str] | None, y: Vector, undefined: Undefined | None = None, *, censored: bool = False
+) -> list[Metric]:
     """Return the metrics with the given names, or all that apply to such utilities."""
-    if names:
-        return [name_metric(name, y, undefined) for name in dict.fromkeys(names)]
+    if names or censored:
+        return [name_metric(name, y, undefined, censored=censored) for name in dict.fromkeys(names or _OF_PAIRS)]
     chosen = list(_OF_PAIRS)
     levels = np.unique(y)
     if len(levels) == 2:

@@ -12,7 +12,7 @@ from kernelrank.cli._data import Data, Kind, explain_index, kind_of
 from kernelrank.io import RowStore
 from kernelrank.kernels import Linear, make_kernel
 
-_OPTIONS = ("zero_based", "target", "qid", "weight", "drop")
+_OPTIONS = ("zero_based", "target", "qid", "weight", "observed", "drop")
 
 
 def is_stored(args: argparse.Namespace) -> bool:
@@ -32,8 +32,9 @@ def stored_data(args: argparse.Namespace) -> Data:
         if args.out_of_core is not None:
             raise ValueError(f"--out-of-core is for files, but {args.data} is a folder; leave it out.")
         return Data(_open(args), None, None, None)
-    if args.weight is not None:
-        raise ValueError("--weight cannot be used with --out-of-core.")
+    for option in ("weight", "observed"):
+        if getattr(args, option) is not None:
+            raise ValueError(f"--{option} cannot be used with --out-of-core.")
     if args.data == "-" and not args.out_of_core:
         raise ValueError("--out-of-core needs the name of a folder for standard input.")
     folder = args.out_of_core or f"{args.data.rstrip('/')}.store"

@@ -110,7 +110,13 @@ class OnCollections:
         return ranks
 
     def score(
-        self, X: Any, y: Any = None, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> float:
         """Return the mean concordance over queries; see :func:`kernelrank.metrics.concordance_index`.
 
@@ -120,16 +126,17 @@ class OnCollections:
         ----------
         X : dask array or data frame, or any data that the ordinary estimator takes
         y : array-like or dask array of shape (n_samples,)
-        qid, sample_weight : array-like or dask array of shape (n_samples,), optional
+        qid, sample_weight, observed : array-like or dask array of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        scores, y, qid, sample_weight = self._compute(
-            scores=self.predict(X), y=y, qid=qid_of(X, qid), sample_weight=sample_weight
+        scores, y, *others = self._compute(
+            scores=self.predict(X), y=y, qid=qid_of(X, qid), sample_weight=sample_weight, observed=observed
         )
-        return float(self._with_scores(scores).score(_Scored(scores), y, qid=qid, sample_weight=sample_weight))
+        options = dict(zip(("qid", "sample_weight", "observed"), others, strict=True))
+        return float(self._with_scores(scores).score(_Scored(scores), y, **options))
 
     def _with_scores(self, scores: NDArray[np.float64]) -> Any:
         """Return the ordinary estimator, which takes these scores for those of any data."""
@@ -204,6 +211,15 @@ def warn_of_query_columns(estimator: Any, X: Any, qid: Any) -> None:
     """Warn if a ranker is fitted without queries to columns that are named like query ids."""
     if qid is None and hasattr(X, "columns") and QID_COLUMN not in list(X.columns):
         _validation.warn_of_query_columns(estimator, getattr(X, "_meta", X))
+
+
+def refuse_censored(observed: Any) -> None:
+    """Raise an error if some utilities may be censored: pairs across workers are counted without that."""
+    if observed is not None:
+        raise ValueError(
+            "observed is not for Dask's collections: censored utilities take the ordinary estimator, which also"
+            " reads rows from files (kernelrank.io.RowStore)."
+        )
 
 
 def qid_of(X: Any, qid: Any) -> Any:

@@ -13,7 +13,15 @@ from kernelrank._refit import refit
 from kernelrank._rules import check_parameters
 from kernelrank._threads import resolve_threads
 from kernelrank._warnings import warn
-from kernelrank.dask._collections import CLIENT, COUNTING, OnCollections, noted, qid_of, warn_of_query_columns
+from kernelrank.dask._collections import (
+    CLIENT,
+    COUNTING,
+    OnCollections,
+    noted,
+    qid_of,
+    refuse_censored,
+    warn_of_query_columns,
+)
 from kernelrank.dask._data import parts_of
 from kernelrank.dask._oracles import Counting, check_counting, gathered_oracle, pose, prepare_products, wants_bins
 from kernelrank.dask._workers import choose_workers
@@ -130,7 +138,13 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         self.client = client
 
     def fit(
-        self, X: Any, y: Any = None, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> Self:
         """Train on utilities.
 
@@ -141,12 +155,15 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
             the query of each row.
         y : array-like, dask array or column of shape (n_samples,)
         qid, sample_weight : array-like, dask array or column of shape (n_samples,), optional
+        observed : None
+            Censored utilities are for the ordinary estimator.
 
         Returns
         -------
         self
         """
         self._check()
+        refuse_censored(observed)
         self._require_target(y)
         warn_of_query_columns(self, X, qid)
         threads = resolve_threads(self.n_jobs)

@@ -14,7 +14,7 @@ import kernelrank.estimators
 from kernelrank._rules import check_parameters
 from kernelrank._threads import resolve_threads
 from kernelrank._validation import check_rows, scale_weights
-from kernelrank.dask._collections import CLIENT, OnCollections, noted, warn_of_query_columns
+from kernelrank.dask._collections import CLIENT, OnCollections, noted, refuse_censored, warn_of_query_columns
 from kernelrank.dask._data import Parts, parts_of
 from kernelrank.dask._oracles import pose_queries, prepare_products
 from kernelrank.dask._rank_svm import require_linear
@@ -185,6 +185,7 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
         qid: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> Self:
         """Choose alpha by cross-validation, and train with it on all rows.
 
@@ -195,12 +196,15 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
         y : array-like, dask array or column of shape (n_samples,)
         qid, groups, sample_weight : array-like, dask array or column of shape (n_samples,), optional
             As in :meth:`kernelrank.RankSVMCV.fit`.
+        observed : None
+            Censored utilities are for the ordinary estimator.
 
         Returns
         -------
         self
         """
         check_parameters(self, **self._rules)
+        refuse_censored(observed)
         require_linear(self)
         scorer = self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)

@@ -70,7 +70,8 @@ class UtilityTask:
             train = self._folds[fold].train
             numbers = np.zeros(len(rows.y), np.int32) if rows.queries is None else rows.queries
             codes, n_queries = encode_queries(np.where(train, numbers, -1), len(rows.y))
-            rows = rows._replace(y=np.where(train, rows.y, 0.0), queries=codes, n_queries=n_queries)
+            seen = None if rows.observed is None else rows.observed | ~train
+            rows = rows._replace(y=np.where(train, rows.y, 0.0), queries=codes, n_queries=n_queries, observed=seen)
         return UtilityPairs.of_checked(rows, self._n_jobs)
 
     def unseen(self, fold: int) -> NDArray[np.intp]:
@@ -87,6 +88,7 @@ class UtilityTask:
                 scores[rows],
                 qid=_take(self.queries, rows),
                 sample_weight=_take(self._given_weights, rows) if self._scorer.takes_weights else None,
+                observed=_take(self._rows.observed, rows),
             )
         except UndefinedMetricError:
             return np.nan

@@ -116,6 +116,7 @@ class LeastSquaresEstimator(Predictor):
     def _hold_out(self, problem: LeastSquares, data: TrainingData) -> HoldOut:
         if data.queries is None:
             return self._hold_out_of_ranking(problem, data)
+        assert data.part is not None
         outputs = not data.from_pairs and data.weights is None and self._special_parameter() is None
         return QueriesHoldOut(problem, data.part, outputs)
 

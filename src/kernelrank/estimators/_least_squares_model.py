@@ -20,7 +20,7 @@ from kernelrank.estimators._unformed_rows import products_of
 from kernelrank.features import NystromMap, whitening_of_rows
 from kernelrank.kernels import Kernel, Linear, Precomputed
 from kernelrank.kernels._matrices import check_kernel_matrix
-from kernelrank.losses import PairwiseSquares
+from kernelrank.losses import CensoredSquares, PairwiseSquares
 from kernelrank.solvers import ConjugateGradients
 from kernelrank.solvers.least_squares import (
     Basis,
@@ -47,8 +47,8 @@ class TrainingData:
         Whether y was given as one vector.
     loss : PairwiseSquares
         Of all rows.
-    part : callable
-        Returns the loss of some rows.
+    part : callable or None
+        Returns the loss of some rows; None if there are no closed forms.
     queries : ndarray of shape (m,) or None
         0, 1, ...
     qid : ndarray of shape (m,) or None
@@ -64,8 +64,8 @@ class TrainingData:
 
     y: NDArray[np.float64]
     single: bool
-    loss: PairwiseSquares
-    part: Callable[[Rows], PairwiseSquares]
+    loss: PairwiseSquares | CensoredSquares
+    part: Callable[[Rows], PairwiseSquares] | None
     queries: NDArray[np.int32] | None
     qid: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
@@ -140,10 +140,15 @@ def compose(
     hold_out : callable
         Chooses the held-out predictions of a problem that can be decomposed.
     """
-    if _wants_gradients(X, kernel, drawn, solver):
+    if _wants_gradients(X, kernel, drawn, solver, data.loss.closed_form):
         gradients = ConjugateGradients(products_of(X, queries=data.queries), data.loss)
-        remedy = X.alternatives if isinstance(X, UnformedRows) else 'Use solver="direct".'
+        remedy = 'Use solver="direct".'
+        if isinstance(X, UnformedRows):
+            remedy = X.alternatives
+        elif not data.loss.closed_form:
+            remedy = "There is none with censored rows."
         return LeastSquaresModel(data, kernel, gradients, Undecomposed(remedy), {})
+    assert isinstance(data.loss, PairwiseSquares)
     if is_foreign(X) and not data.loss.laplacian.any_namespace:
         raise ValueError(
             f'fit_pairs and cost="relative" take NumPy arrays or sparse matrices, got {place(X)}: convert X.'
@@ -157,18 +162,27 @@ def compose(
     return LeastSquaresModel(data, kernel, problem, hold_out(problem, data), attributes)
 
 
-def _wants_gradients(X: Any, kernel: Kernel, drawn: Rows | None, solver: str) -> bool:
+def _wants_gradients(X: Any, kernel: Kernel, drawn: Rows | None, solver: str, closed_form: bool) -> bool:
     (m, n), possible = X.shape, isinstance(kernel, Linear) and drawn is None
     if isinstance(X, UnformedRows):
         if solver == "direct" or drawn is not None:
             name = type(X).__name__
             raise ValueError(f'A {name} requires solver="cg" or "auto", and n_basis=None. {X.alternatives}')
         return True
+    if not closed_form and (not possible or solver == "direct" or is_foreign(X)):
+        raise ValueError(
+            "Censored rows (observed) are for the linear kernel without n_basis, conjugate gradients, NumPy arrays and"
+            " sparse matrices. For another kernel, put a kernelrank.NystromMap before this estimator."
+        )
     if solver == "cg" and not possible:
         raise ValueError('solver="cg" is for the linear kernel without n_basis; others have solver="direct".')
     if solver == "cg" and is_foreign(X):
         raise ValueError('solver="cg" is for NumPy arrays and sparse matrices; others have solver="direct".')
-    return solver == "cg" or (solver == "auto" and possible and sp.issparse(X) and m * n > _DENSE_ELEMENTS)
+    return (
+        not closed_form
+        or solver == "cg"
+        or (solver == "auto" and possible and sp.issparse(X) and m * n > _DENSE_ELEMENTS)
+    )
 
 
 def _with_matrix(X: Any, data: TrainingData, kernel: Kernel, drawn: Rows | None) -> tuple[LeastSquares, dict[str, Any]]:
@@ -189,6 +203,7 @@ def _with_matrix(X: Any, data: TrainingData, kernel: Kernel, drawn: Rows | None)
         def matrix() -> Array:
             return computed
 
+    assert isinstance(data.loss, PairwiseSquares)
     loss = data.loss.diagonalised(data.codes)
     return LeastSquares(loss, data.y, data.codes, matrix=matrix), attributes
 

@@ -11,14 +11,22 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank._arrays import Array
-from kernelrank._validation import check_vector, encode_queries
+from kernelrank._validation import (
+    check_observed,
+    check_rows,
+    check_vector,
+    count_rows,
+    encode_queries,
+    scale_weights,
+    separate_observed,
+)
 from kernelrank.estimators._hold_outs import HoldsOut
 from kernelrank.estimators._least_squares import require_pairs
 from kernelrank.estimators._least_squares_model import LeastSquaresModel, TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._ranker import Ranker
 from kernelrank.features import KroneckerRows
-from kernelrank.losses import PairwiseSquares, squares_of_edges, squares_of_utilities
+from kernelrank.losses import CensoredSquares, PairwiseSquares, squares_of_edges, squares_of_utilities
 from kernelrank.pairs._preferences import check_preferences
 from kernelrank.solvers.least_squares import NO_CLOSED_FORM, ClassesHoldOut, HoldOut, LeastSquares, RankingHoldOut
 
@@ -115,7 +123,8 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct" solves the equations, and allows all shortcuts. "cg" uses conjugate gradients, preconditioned by the
         diagonal, for sparse data with many rows and features: O(m s) per step, no shortcuts. "auto" chooses "cg" if the
-        data are sparse and would be large as a dense matrix, or a :class:`kernelrank.relational.KroneckerRows`.
+        data are sparse and would be large as a dense matrix, for a :class:`kernelrank.relational.KroneckerRows`, and
+        for censored utilities.
     tol : float, default=1e-6
         For "cg": residual to reach, relative to the right-hand side.
     max_iter : int, default=1000
@@ -185,8 +194,16 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    __metadata_request__fit = {"qid": True, "observed": True}  # noqa: RUF012 - read by scikit-learn, never changed
+
     def fit(
-        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> Self:
         """Train on utilities.
 
@@ -200,12 +217,36 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
             Query of each row, in any order; only rows of the same query are compared.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows. A pair weighs ``w[i] * w[j]``, as if row i were there w[i] times.
+        observed : array-like of shape (n_samples,), optional
+            False (or 0) where y is censored: the true utility is at least y. Such a row is comparable only as
+            the better row, and the target of a pair is the difference of the given utilities, the least that it can be.
+            y may also be a structured array or a data frame with a boolean and a numeric column. Linear kernel only.
 
         Returns
         -------
         self
         """
+        y, observed = separate_observed(y, observed)
+        seen = None if observed is None else check_observed(observed, count_rows(X))
+        if seen is not None:
+            return self._fit_censored(X, y, qid, sample_weight, seen)
         return self._fit(X, y, qid, sample_weight)
+
+    def _fit_censored(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, observed: ArrayLike
+    ) -> Self:
+        X, qid, noted = self._check_rows(X, qid)
+        rows = check_rows(y, qid, sample_weight, X.shape[0], observed)
+        scaled, unit = scale_weights(rows.weights)
+        choices = {"ties": self.ties, "cost": self.cost, "query_weighting": self.query_weighting}
+        loss = CensoredSquares(rows._replace(weights=scaled), **choices)
+        # The level of the scores is that of the rows whose utilities are known.
+        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+        known = weights if rows.observed is None else weights * rows.observed
+        data = TrainingData(rows.y[:, None], True, loss, None, rows.queries, None, known, unit, noted=noted)
+        self._fit_one(X, data, _learnt_with=self._choices())
+        loss.forget()
+        return self
 
     @available_if(takes_parts)  # type: ignore[untyped-decorator]
     def partial_fit(

@@ -33,8 +33,8 @@ class RankSVM(SVMRanker):
     over the N pairs of rows (of the same query, if there are queries) with different utilities,
     with the hinge :math:`\ell(z) = \max(0, z)` or its square. Pairs are counted, never formed:
     a pass over the data takes O(m s + m log m) time for m rows of s non-zero features, whatever
-    the utilities. :meth:`fit_pairs` learns from explicit preferences instead. With a kernel,
-    w stands for a function of the kernel's space, and w . x for its value at x.
+    the utilities; some of them may be censored. :meth:`fit_pairs` learns from explicit preferences instead. With a
+    kernel, w stands for a function of the kernel's space, and w . x for its value at x.
 
     Parameters
     ----------
@@ -110,6 +110,7 @@ class RankSVM(SVMRanker):
     --------
     RankSVMCV : Chooses alpha by cross-validation.
     kernelrank.metrics.concordance_index : What `score` returns, for any scores.
+    kernelrank.pairs.weigh_clicks : Rows and weights for training on clicks.
     kernelrank.plots.ConvergenceDisplay : Plots `history_`.
 
     Notes
@@ -144,6 +145,8 @@ class RankSVM(SVMRanker):
     >>> model.gap_ <= model.tol
     True
     """
+
+    __metadata_request__fit = {"qid": True, "observed": True}  # noqa: RUF012 - read by scikit-learn, never changed
 
     _unformed = (RowStore, KroneckerRows)
 
@@ -183,6 +186,7 @@ class RankSVM(SVMRanker):
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> Self:
         """Train on utilities.
 
@@ -198,6 +202,9 @@ class RankSVM(SVMRanker):
             Query of each row, in any order; only rows of the same query are compared.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows. A pair weighs ``w[i] * w[j]``, as if row i were there w[i] times.
+        observed : array-like of shape (n_samples,), optional
+            False (or 0) where y is censored: the true utility is at least y. Such a row is comparable only as
+            the better row. y may also be a structured array or a data frame with a boolean and a numeric column.
 
         Returns
         -------
@@ -206,7 +213,7 @@ class RankSVM(SVMRanker):
         y, qid = with_labels(X, y, qid)
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
-        rows = check_rows(y, qid, sample_weight, X.shape[0])
+        rows = check_rows(y, qid, sample_weight, X.shape[0], observed)
         del y  # those of a store were read for the pairs only
         pairs, n_pairs = self._pairs_of(rows)
         queries = rows.queries
@@ -288,6 +295,7 @@ class RankSVM(SVMRanker):
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> float:
         """Return the mean concordance over queries.
 
@@ -301,6 +309,8 @@ class RankSVM(SVMRanker):
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" can be used instead, and a store has its own.
         sample_weight : array-like of shape (n_samples,), optional
+        observed : array-like of shape (n_samples,), optional
+            False where y is censored, as in `fit`.
 
         Returns
         -------
@@ -315,7 +325,7 @@ class RankSVM(SVMRanker):
         y, qid = with_labels(X, y, qid)
         self._require_target(y)
         assert y is not None
-        return super().score(X, y, qid=qid, sample_weight=sample_weight)
+        return super().score(X, y, qid=qid, sample_weight=sample_weight, observed=observed)
 
     def _train(
         self, X: Any, pairs: Pairs, queries: NDArray[np.int32] | None, noted: dict[str, Any], **attributes: Any

@@ -132,7 +132,7 @@ class RankSVMCV(SVMRanker):
     Gaussian(gamma=10.0)
     """
 
-    __metadata_request__fit = {"qid": True, "groups": True}  # noqa: RUF012 - read by scikit-learn, never changed
+    __metadata_request__fit = {"qid": True, "groups": True, "observed": True}  # noqa: RUF012 - as in RankSVM
 
     _unformed = (KroneckerRows,)
 
@@ -175,6 +175,7 @@ class RankSVMCV(SVMRanker):
         qid: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> Self:
         """Choose alpha by cross-validation, and train with it on all rows.
 
@@ -192,6 +193,10 @@ class RankSVMCV(SVMRanker):
             X is a KroneckerRows, which has them.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, in training and in the scores.
+        observed : array-like of shape (n_samples,), optional
+            False (or 0) where y is censored: the true utility is at least y. Such a row is comparable only as
+            the better row, in training and in the scores. y may also be a structured array or a data frame with a
+            boolean and a numeric column.
 
         Returns
         -------
@@ -201,7 +206,9 @@ class RankSVMCV(SVMRanker):
         require_linear_if_positive(self)
         scorer = self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)
-        rows = check_rows(y, qid, sample_weight, X.shape[0])
+        rows = check_rows(y, qid, sample_weight, X.shape[0], observed)
+        if rows.observed is not None:
+            scorer.require_observed()
         weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
         folds = make_folds(self.cv, rows.y, rows.queries, groups_for(self.cv, X, groups, qid), self.random_state)
         task = UtilityTask(rows._replace(weights=weights), rows.weights, folds, scorer, self.n_jobs)

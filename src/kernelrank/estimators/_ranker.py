@@ -21,6 +21,7 @@ from kernelrank._validation import (
     check_features,
     check_vector,
     encode_queries,
+    separate_observed,
     separate_qid,
     warn_of_missing_queries,
     warn_of_query_columns,
@@ -145,9 +146,9 @@ class SVMPredictor(Predictor):
 class Ranker(Predictor):
     """Base class for rankers: ranking and scoring by predictions."""
 
-    # With metadata routing enabled, qid reaches fit and score without set_*_request.
+    # With metadata routing enabled, qid and observed reach fit and score without set_*_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn, never changed
-    __metadata_request__score = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True, "observed": True}  # noqa: RUF012
 
     _takes_queries = True
     _fitted_with_queries: bool  # set by the subclass
@@ -195,7 +196,13 @@ class Ranker(Predictor):
         return _rank(scores, codes)
 
     def score(
-        self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> float:
         """Return the mean concordance over queries, and over outputs if there are several.
 
@@ -209,6 +216,8 @@ class Ranker(Predictor):
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" can be used instead.
         sample_weight : array-like of shape (n_samples,), optional
+        observed : array-like of shape (n_samples,), optional
+            False (or 0) where y is censored: the true utility is at least y.
 
         Returns
         -------
@@ -222,10 +231,12 @@ class Ranker(Predictor):
         """
         _, qid = separate_qid(X, qid)
         scores = to_host(self.predict(X))
+        y, observed = separate_observed(y, observed)
         targets = check_vector(y, "y", len(scores)) if scores.ndim == 1 else check_outputs(y, *scores.shape)
         if qid is None:
             warn_of_missing_queries(self)
-        options: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight, "n_jobs": getattr(self, "n_jobs", None)}
+        options: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight, "observed": observed}
+        options["n_jobs"] = getattr(self, "n_jobs", None)
         columns = zip(np.atleast_2d(targets.T), np.atleast_2d(scores.T), strict=True)
         return float(np.mean([concordance_index(t, s, **options) for t, s in columns]))
 

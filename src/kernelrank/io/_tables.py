@@ -27,15 +27,16 @@ _WIDE = (nw.Int128, nw.UInt128)
 
 
 class Table(NamedTuple):
-    """Contents of a table, split into features, targets, queries and weights.
+    """Contents of a table, split into features, targets, queries, weights, and what is observed.
 
-    ``X`` is a data frame of the features; ``y``, ``qid`` and ``weight`` are arrays, or None.
+    ``X`` is a data frame of the features; ``y``, ``qid``, ``weight`` and ``observed`` are arrays, or None.
     """
 
     X: Any
     y: NDArray[np.float64] | None
     qid: NDArray[Any] | None
     weight: NDArray[np.float64] | None
+    observed: NDArray[np.bool_] | None = None
 
 
 def load_table(
@@ -44,6 +45,7 @@ def load_table(
     target: str | None = None,
     qid: str | None = None,
     weight: str | None = None,
+    observed: str | None = None,
     drop: Iterable[str] = (),
     features: Iterable[str] | None = None,
     format: Literal["auto", "csv", "parquet"] = "auto",
@@ -58,6 +60,8 @@ def load_table(
     target, qid, weight : str, optional
         Names of the columns of utilities, queries and weights. By default, a column named "qid" holds the queries.
         Query ids of text files are compared as text: ``1``, ``01`` and ``1.0`` are three queries.
+    observed : str, optional
+        Name of the column that says whether a utility is observed, and not censored: 1 or 0, true or false.
     drop : iterable of str, optional
         Columns to ignore.
     features : iterable of str, optional
@@ -68,8 +72,8 @@ def load_table(
     Returns
     -------
     Table
-        Named tuple ``(X, y, qid, weight)``. X is a data frame of the first of polars, pandas and pyarrow that is
-        installed. As with :func:`load_svmlight`, ``qid`` of a text file is an int64 array if all ids are integers
+        Named tuple ``(X, y, qid, weight, observed)``. X is a data frame of the first of polars, pandas and pyarrow that
+        is installed. As with :func:`load_svmlight`, ``qid`` of a text file is an int64 array if all ids are integers
         without leading zeros or a plus sign, and otherwise an object array of strings. Ids of a Parquet file keep their
         type.
 
@@ -88,19 +92,19 @@ def load_table(
     >>> table.X.columns, table.y, table.qid.tolist()
     (['rooms', 'age'], array([200., 450., 180.]), ['a', 'a', 'b'])
     """
-    for argument, column in (("target", target), ("qid", qid), ("weight", weight)):
+    for argument, column in (("target", target), ("qid", qid), ("weight", weight), ("observed", observed)):
         (TEXT | NONE)(argument, column)
     NAMES("drop", drop)
     (NAMES | NONE)("features", features)
     choice("auto", "csv", "parquet")("format", format)
     drop = list(drop)
     name = name_of(source)
-    ids_in = ids_column(target, qid, weight, drop)
+    ids_in = ids_column(target, qid, weight, [*drop, observed])
     frame, is_text = _read(source, format, ids_in)
-    return split_table(frame, is_text, name, target, qid, weight, drop, features)
+    return split_table(frame, is_text, name, target, qid, weight, drop, features, observed)
 
 
-def ids_column(target: str | None, qid: str | None, weight: str | None, drop: Iterable[str]) -> str | None:
+def ids_column(target: str | None, qid: str | None, weight: str | None, drop: Iterable[str | None]) -> str | None:
     """Return the column that may hold the query ids: the one that is named, or else "qid" if it is not used."""
     return qid if qid is not None else None if QID in (target, weight, *drop) else QID
 
@@ -114,11 +118,12 @@ def split_table(
     weight: str | None,
     drop: list[str],
     features: Iterable[str] | None,
+    observed: str | None = None,
 ) -> Table:
     """Split a data frame as :func:`load_table` does; `name` is that of the file, for errors."""
-    ids_in = ids_column(target, qid, weight, drop)
+    ids_in = ids_column(target, qid, weight, [*drop, observed])
     qid = ids_in if qid is not None or ids_in in frame.columns else None
-    special = [column for column in (target, qid, weight) if column is not None]
+    special = [column for column in (target, qid, weight, observed) if column is not None]
     wanted = None if features is None else list(features)
     for column in (*special, *drop, *(wanted or ())):
         if column not in frame.columns:
@@ -149,7 +154,8 @@ def split_table(
             values = np.clip(values, -(2**63), 2**63 - 1).astype(np.int64)
         return check_vector(values, f'{name}: column "{column}"')
 
-    return Table(X.to_native(), numbers(target), ids, numbers(weight))
+    seen = None if observed is None else _booleans(frame[observed], name)
+    return Table(X.to_native(), numbers(target), ids, numbers(weight), seen)
 
 
 def column_names(source: str | os.PathLike[str], format: str) -> list[str]:
@@ -262,6 +268,20 @@ def _as_numbers(series: nw.Series[Any]) -> nw.Series[Any]:
         return series.cast(nw.Float64)
     except Exception:  # each library has its own exceptions
         return series
+
+
+def _booleans(series: nw.Series[Any], name: str) -> NDArray[np.bool_]:
+    """Return a column of 0 and 1, or of true and false, which programs write in several ways."""
+    _check_present(series, name)
+    values = [str(value).lower() for value in series.to_list()]
+    meaning = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
+    for row, value in enumerate(values):
+        if value not in meaning:
+            raise ValueError(
+                f'{name}: column "{series.name}" must hold 1 or 0, true or false, but holds {series[row]!r} in row'
+                f" {row + 1} of the data."
+            )
+    return np.array([meaning[value] for value in values], dtype=np.bool_)
 
 
 def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:

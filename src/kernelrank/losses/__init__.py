@@ -1,6 +1,7 @@
 """Losses: value and derivatives with respect to the scores; losses are independent of X."""
 
 from kernelrank.losses._binned import BinnedHinge, Histogram, Outside, Pooled
+from kernelrank.losses._censored import CensoredSquares
 from kernelrank.losses._ordinal import OrdinalHinge
 from kernelrank.losses._pairwise import (
     Loss,
@@ -15,6 +16,7 @@ from kernelrank.losses._squares import PairwiseSquares, mean_squares, squares_of
 
 __all__ = [
     "BinnedHinge",
+    "CensoredSquares",
     "Histogram",
     "Loss",
     "OrdinalHinge",

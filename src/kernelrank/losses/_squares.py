@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,8 @@ class PairwiseSquares:
     importance: Array
     size: Array | None = None
     normaliser: float | None = None
+
+    closed_form: ClassVar[bool] = True
 
     @property
     def contrasts(self) -> OrthonormalLaplacian:
@@ -133,7 +135,7 @@ def squares_of_utilities(
     if cost == "relative":
         return _relative_squares(y[:, 0], queries, weights, query_weighting)
     laplacian = pairs_without_ties(queries, y[:, 0], weights) if ties == "drop" else all_pairs(queries, weights)
-    importance, scale = _weigh(_count_pairs(queries, y[:, 0], weights, ties), query_weighting)
+    importance, scale = weigh(_count_pairs(queries, y[:, 0], weights, ties), query_weighting)
     laplacian = laplacian.only(scale[laplacian.queries] > 0)
     wanted = y - y.mean(axis=0) if cost == "magnitude" else _shares_of_wins(y, queries, weights)
     strengths = laplacian.strengths * scale[laplacian.queries]
@@ -165,7 +167,7 @@ def squares_of_edges(
         kept = weights > 0
         winners, losers, sizes, weights = winners[kept], losers[kept], sizes[kept], weights[kept]
     of_edge = queries[winners]
-    importance, scale = _weigh(np.bincount(of_edge, weights, int(np.max(queries, initial=0)) + 1), query_weighting)
+    importance, scale = weigh(np.bincount(of_edge, weights, int(np.max(queries, initial=0)) + 1), query_weighting)
     strengths = weights * scale[of_edge]
     if cost == "relative":
         with np.errstate(divide="ignore", over="ignore"):
@@ -237,7 +239,7 @@ def _count_pairs(queries: NDArray[np.integer], y: Array, w: Array, ties: str) ->
     return np.where(alone, 0.0, squares / 2)
 
 
-def _weigh(totals: NDArray[Any], query_weighting: str) -> tuple[Array, Array]:
+def weigh(totals: NDArray[Any], query_weighting: str) -> tuple[Array, Array]:
     """Return the weight of each query, and of each of its pairs."""
     importance = np.asarray(totals > 0 if query_weighting == "query" else totals, dtype=np.float64)
     return importance, np.divide(importance, totals, out=np.zeros_like(importance), where=totals > 0)

@@ -38,34 +38,44 @@ In metrics of pairs, `ties` is the value of a pair with equal scores and may be 
 rows, have no queries, and count a score equal to the threshold as below it. :func:`threshold_at_rate` computes a
 threshold from the expected share of positive rows.
 
+Utilities may be censored, as in survival analysis: with ``observed=``, :func:`concordance_index`,
+:func:`pairwise_error` and :func:`kendall_tau` compare only pairs whose order is known, and
+:func:`cumulative_dynamic_auc` evaluates who is gone by a time.
+
 The running time is O(m log m) for m rows, independent of the number of queries (see :func:`err` for the cost of ties).
 
-:func:`auc_interval` computes a confidence interval of the area under the ROC curve, and :func:`compare_scores` tests
+:func:`auc_interval` and :func:`concordance_interval` compute confidence intervals, and :func:`compare_scores` tests
 whether one scorer is better than another.
 """
 
-from kernelrank.metrics._auc import AUCInterval, auc, auc_interval
+from kernelrank.metrics._auc import auc
 from kernelrank.metrics._cascade import err, reciprocal_rank
 from kernelrank.metrics._comparison import Comparison, ScorerDifference, compare_scores
 from kernelrank.metrics._concordance import concordance_index, kendall_tau, pairwise_error
 from kernelrank.metrics._decisions import Decision, best_f_score, f_score, threshold_at_rate
 from kernelrank.metrics._gain import ndcg
+from kernelrank.metrics._intervals import AUCInterval, ConcordanceInterval, auc_interval, concordance_interval
 from kernelrank.metrics._pairs import pair_accuracy
 from kernelrank.metrics._relevance import average_precision, precision_at
 from kernelrank.metrics._scorer import RankingScorer, make_ranking_scorer
+from kernelrank.metrics._time_dependent import TimeDependentAUC, cumulative_dynamic_auc
 
 __all__ = [
     "AUCInterval",
     "Comparison",
+    "ConcordanceInterval",
     "Decision",
     "RankingScorer",
     "ScorerDifference",
+    "TimeDependentAUC",
     "auc",
     "auc_interval",
     "average_precision",
     "best_f_score",
     "compare_scores",
     "concordance_index",
+    "concordance_interval",
+    "cumulative_dynamic_auc",
     "err",
     "f_score",
     "kendall_tau",

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._rules import SHARE
-from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
+from kernelrank._validation import CheckedRows, check_rows, check_vector, scale_weights
 from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.metrics._censoring import lower_weights
 from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, ratio, summarise
 from kernelrank.pairs import UtilityPairs
 
-_COMPARABLE = "pair of rows with different values of y_true"
+COMPARABLE = "pair of rows with different values of y_true"
 _DIFFERING = "pair that differs in y_true or none that differs in y_score"
 
 
@@ -23,6 +24,8 @@ def concordance_index(
     *,
     qid: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    observed: ArrayLike | None = None,
+    truncation: float | None = None,
     ties: float = 0.5,
     undefined: Undefined = "skip",
     per_query: bool = False,
@@ -36,13 +39,22 @@ def concordance_index(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True utilities; rows with equal utilities are not compared.
+        True utilities; rows with equal utilities are not compared. Or a structured array or a data frame of two
+        columns, a boolean one for `observed` and a numeric one.
     y_score : array-like of shape (n_samples,)
         Predicted scores.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order. The result is the mean over the queries that have a comparable pair.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows; a pair weighs ``w[i] * w[j]``.
+    observed : array-like of shape (n_samples,), optional
+        False (or 0) where the utility is censored: it is at least ``y_true[i]``. Such a row is compared only with rows
+        that are observed, and whose utility is at most ``y_true[i]``.
+    truncation : float, optional
+        Compute Uno's concordance [2]_: a pair weighs ``1 / G(t)^2`` for the probability G that its lower row, of
+        utility t, is not censored before t, and only lower rows with t below the truncation count. Harrell's
+        concordance [1]_, which is the default, depends on who was censored when; this one does not, if censoring is
+        independent of the utilities. G is estimated from all rows.
     ties : float, default=0.5
         Value of a comparable pair with equal scores, from 0 (incorrect) to 1 (correct).
     undefined : {"skip", 0, 1}, default="skip"
@@ -77,22 +89,35 @@ def concordance_index(
     -----
     Pairs are counted exactly, as integers unless there are weights, in O(m log m).
 
-    Without queries and without censoring it is the concordance index of survival analysis. It equals
+    Without queries and truncation it is Harrell's concordance index of survival analysis. It equals
     ``lifelines.utils.concordance_index`` of times and scores, and scikit-survival's ``concordance_index_censored`` of
     the negated scores, which takes risks. The latter regards scores as tied that differ by less than 1e-8, unless
-    ``tied_tol=0``.
+    ``tied_tol=0``. With truncation it equals scikit-survival's ``concordance_index_ipcw``, if that estimates G from
+    the same rows.
+
+    References
+    ----------
+    .. [1] Harrell, Califf, Pryor, Lee, Rosati: Evaluating the yield of medical tests. Journal of the American Medical
+       Association 247 (1982).
+    .. [2] Uno, Cai, Pencina, D'Agostino, Wei: On the C-statistics for evaluating overall adequacy of risk prediction
+       procedures with censored survival data. Statistics in Medicine 30 (2011).
 
     Examples
     --------
     >>> from kernelrank.metrics import concordance_index
     >>> concordance_index([1, 2, 3, 4], [0.1, 0.4, 0.3, 0.9])
     0.8333333333333334
+
+    The second of these patients left the study after two years, and may have lived longer than the others:
+
+    >>> concordance_index([1, 2, 3, 4], [0.1, 0.4, 0.3, 0.9], observed=[True, False, True, True])
+    1.0
     """
     SHARE("ties", ties)
     UNDEFINED("undefined", undefined)
-    concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, n_jobs)
+    concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, observed, truncation, n_jobs)
     values = ratio(concordant + ties * tied, concordant + discordant + tied)
-    return summarise(values, per_query, undefined, _COMPARABLE, NoComparablePairsError)
+    return summarise(values, per_query, undefined, COMPARABLE, NoComparablePairsError)
 
 
 def pairwise_error(
@@ -101,6 +126,8 @@ def pairwise_error(
     *,
     qid: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    observed: ArrayLike | None = None,
+    truncation: float | None = None,
     ties: float = 0.5,
     undefined: Undefined = "skip",
     per_query: bool = False,
@@ -113,7 +140,7 @@ def pairwise_error(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, undefined, per_query, n_jobs
+    y_true, y_score, qid, sample_weight, observed, truncation, undefined, per_query, n_jobs
         As in :func:`concordance_index`.
     ties : float, default=0.5
         Error of a comparable pair with equal scores, from 0 (correct) to 1 (incorrect).
@@ -146,9 +173,9 @@ def pairwise_error(
     """
     SHARE("ties", ties)
     UNDEFINED("undefined", undefined)
-    concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, n_jobs)
+    concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, observed, truncation, n_jobs)
     values = ratio(discordant + ties * tied, concordant + discordant + tied)
-    return summarise(values, per_query, undefined, _COMPARABLE, NoComparablePairsError)
+    return summarise(values, per_query, undefined, COMPARABLE, NoComparablePairsError)
 
 
 def kendall_tau(
@@ -156,6 +183,7 @@ def kendall_tau(
     y_score: ArrayLike,
     *,
     qid: ArrayLike | None = None,
+    observed: ArrayLike | None = None,
     undefined: Undefined = "skip",
     per_query: bool = False,
 ) -> Summary:
@@ -164,7 +192,7 @@ def kendall_tau(
     .. math:: \tau_b = \frac{C - D}{\sqrt{N_y N_s}}
 
     for C concordant and D discordant pairs, :math:`N_y` pairs that differ in `y_true` and :math:`N_s`
-    that differ in `y_score`.
+    that differ in `y_score`. With censored rows, :math:`N_y` are the pairs whose order is known.
 
     Parameters
     ----------
@@ -174,6 +202,8 @@ def kendall_tau(
         Predicted scores. The metric is symmetric in `y_true` and `y_score`.
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
+    observed : array-like of shape (n_samples,), optional
+        False where `y_true` is censored, as in :func:`concordance_index`.
     undefined : {"skip", 0, 1}, default="skip"
         Value of a query in which `y_true` or `y_score` is constant. With "skip" the query is left out of the mean.
     per_query : bool, default=False
@@ -207,13 +237,12 @@ def kendall_tau(
     0.6666666666666666
     """
     UNDEFINED("undefined", undefined)
-    truth = check_vector(y_true, "y_true")
-    scores = check_vector(y_score, "y_score", len(truth))
-    queries, _ = encode_queries(qid, len(truth))
-    pairs = UtilityPairs(truth, qid=queries)
+    rows = check_rows(y_true, qid, None, None, observed, name="y_true")
+    scores = check_vector(y_score, "y_score", len(rows.y))
+    pairs = UtilityPairs.of_checked(rows)
     agreement = pairs.count_totals(-scores, margin=0.0) - pairs.count_totals(scores, margin=0.0)
     # As floats, because the product of two numbers of pairs can overflow an integer.
-    differing = pairs.pairs_per_query.astype(float) * UtilityPairs(scores, qid=queries).pairs_per_query
+    differing = pairs.pairs_per_query.astype(float) * UtilityPairs(scores, qid=rows.queries).pairs_per_query
     values = ratio(agreement, np.sqrt(differing))
     return summarise(values, per_query, undefined, _DIFFERING, NoComparablePairsError)
 
@@ -223,17 +252,36 @@ def _compare(
     y_score: ArrayLike,
     qid: ArrayLike | None,
     sample_weight: ArrayLike | None,
+    observed: ArrayLike | None,
+    truncation: float | None,
     n_jobs: int | None,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Count the concordant, discordant and tied pairs of each query, or sum their weights."""
-    truth = check_vector(y_true, "y_true")
-    scores = check_vector(y_score, "y_score", len(truth))
-    queries, _ = encode_queries(qid, len(truth))
+    rows = check_rows(y_true, qid, sample_weight, None, observed, name="y_true")
+    scores = check_vector(y_score, "y_score", len(rows.y))
     # Results are shares of the pairs of a query, so its weights may be multiplied by any factor: none underflows.
-    weights, _ = scale_weights(check_weights(sample_weight, len(truth)), queries)
-    pairs = UtilityPairs(truth, qid=queries, sample_weight=weights, n_jobs=n_jobs)
+    weights, _ = scale_weights(rows.weights, rows.queries)
+    pairs = UtilityPairs.of_checked(rows._replace(weights=weights), n_jobs)
+    if truncation is not None:
+        return _compare_truncated(pairs, rows, scores, truncation)
     # With margin 0 a pair is violated when the better row has the strictly lower score.
     discordant = pairs.count_totals(scores, margin=0.0)
     concordant = pairs.count_totals(-scores, margin=0.0)
     tied = pairs.pairs_per_query - concordant - discordant
     return concordant, discordant, np.maximum(tied, 0)  # sums of weights have rounding errors
+
+
+def _compare_truncated(
+    pairs: UtilityPairs, rows: CheckedRows, scores: NDArray[np.float64], truncation: float
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Sum weights of the concordant, discordant and tied pairs of each query, for pairs weighted by their lower row."""
+    lower = lower_weights(rows, truncation)
+    queries = np.zeros(len(lower), np.int32) if rows.queries is None else rows.queries
+
+    def total(scores: NDArray[np.float64], margin: float) -> NDArray[np.float64]:
+        sums = np.bincount(queries, lower * pairs.count(scores, margin=margin).c, rows.n_queries)
+        return np.asarray(sums, dtype=np.float64)
+
+    discordant, concordant = total(scores, 0.0), total(-scores, 0.0)
+    tied = total(np.zeros(len(lower)), 1.0) - concordant - discordant  # with equal scores, every pair is within 1
+    return concordant, discordant, np.maximum(tied, 0.0)

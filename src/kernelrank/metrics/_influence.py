@@ -32,6 +32,10 @@ class RowCounts:
     ----------
     truth : ndarray of shape (n_rows,)
         True utilities, any finite numbers; rows with different utilities are comparable.
+    observed : ndarray of shape (n_rows,), optional
+        False where the utility is censored.
+    lower : ndarray of shape (n_rows,), optional
+        What a row weighs as the lower one of its pairs; they are then weighted, instead of counted.
 
     Attributes
     ----------
@@ -39,26 +43,48 @@ class RowCounts:
         Number of comparable pairs of each row.
     """
 
-    def __init__(self, truth: Floats) -> None:
-        self._comparable = UtilityPairs(truth)
+    def __init__(self, truth: Floats, observed: NDArray[np.bool_] | None = None, lower: Floats | None = None) -> None:
+        self._comparable, self._lower = UtilityPairs(truth, observed=observed), lower
+        if lower is not None:
+            self._uppers = _with_uppers(truth, observed, lower)
         if self._comparable.n_pairs == 0:
             raise NoComparablePairsError("There is no pair of rows with different values of y_true.")
-        self._truth = truth
+        self._truth, self._censored = truth, observed is not None
         # With equal scores, every pair violates the margin of 1.
-        violated = self._comparable.count(np.zeros(len(truth)))
-        self.pairs = (violated.c + violated.d).astype(np.float64)
+        self.pairs = self._violated(np.zeros(len(truth)), 1.0)
 
     @property
     def strata(self) -> NDArray[np.intp] | None:
         """1 for positive and 0 for negative rows, if there are only two distinct utilities."""
-        return _two_classes(self._truth)
+        return None if self._censored else _two_classes(self._truth)
 
     def wins(self, scores: Floats) -> Floats:
         """Count the correctly ordered pairs of each row; ties count half."""
         # With margin 0 a pair is violated when the better row has the strictly lower score.
-        wrong = self._comparable.count(scores, margin=0.0)
-        right = self._comparable.count(-scores, margin=0.0)
-        return np.asarray(self.pairs + (right.c + right.d - wrong.c - wrong.d)) / 2
+        return (self.pairs + self._violated(-scores, 0.0) - self._violated(scores, 0.0)) / 2
+
+    def _violated(self, scores: Floats, margin: float) -> Floats:
+        """Return the violated pairs of each row, as the lower and as the higher one."""
+        c, d, _ = self._comparable.count(scores, margin=margin)
+        if self._lower is None:
+            return np.asarray(c + d, dtype=np.float64)
+        both = self._uppers.count(np.tile(scores, 2), margin=margin)
+        return np.asarray(self._lower * c + both.d[len(c) :])
+
+
+def _with_uppers(truth: Floats, observed: NDArray[np.bool_] | None, lower: Floats) -> UtilityPairs:
+    """Return the pairs of all rows, with their weights as lower ones, and of copies that are only the higher ones.
+
+    A copy weighs 1, so that the weight of its pairs is that of their lower rows. It is censored, which no lower row is,
+    and stands between its row and the rows of lower utility, unless its row is censored as well.
+    """
+    m, (_, places) = len(truth), np.unique(truth, return_inverse=True)
+    seen = np.ones(m, np.bool_) if observed is None else observed
+    return UtilityPairs(
+        np.concatenate([2 * places, 2 * places - seen]),
+        sample_weight=np.concatenate([lower, np.ones(m)]),
+        observed=np.concatenate([seen, np.zeros(m, np.bool_)]),
+    )
 
 
 def _two_classes(truth: Floats) -> NDArray[np.intp] | None:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from kernelrank._rules import NUMBER
 from kernelrank.metrics._auc import auc
 from kernelrank.metrics._cascade import err, reciprocal_rank
 from kernelrank.metrics._concordance import concordance_index, kendall_tau, pairwise_error
@@ -35,7 +36,7 @@ _SHORT: dict[str, Metric] = {
     "mrr": reciprocal_rank,
     "precision": precision_at,
 }
-_NOT_IN_NAMES = ("y_true", "y_score", "qid", "sample_weight", "k", "per_query", "n_jobs")
+_NOT_IN_NAMES = ("y_true", "y_score", "qid", "sample_weight", "observed", "k", "per_query", "n_jobs")
 LOWER_IS_BETTER: tuple[Metric, ...] = (pairwise_error,)
 
 
@@ -63,6 +64,8 @@ def parse_metric(text: str) -> tuple[Metric, dict[str, Any]]:
 def check_options(metric: Metric, options: dict[str, Any]) -> None:
     """Check options against the parameters of a metric of this package, before any scores are computed."""
     if metric in METRICS.values():
+        options = {**options}
+        NUMBER("truncation", options.pop("truncation", 0))  # which depends on the utilities
         metric([0.0, 1e-3], [0.0, 1.0], per_query=True, **options)
 
 

@@ -101,6 +101,8 @@ class RankingScorer:
         self._requests: dict[str, bool | str | None] = {"qid": True}
         if self.takes_weights:
             self._requests["sample_weight"] = None
+        if self._takes("observed"):
+            self._requests["observed"] = True
 
     def __call__(
         self,
@@ -110,12 +112,13 @@ class RankingScorer:
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> float:
         """Evaluate the scores that a fitted estimator gives to the rows of X."""
         _, qid = separate_qid(X, qid)  # the estimator gets X with the column, as in fit
         if qid is None:
             warn_of_missing_queries(estimator)
-        return self.evaluate(y, score_method(estimator)(X), qid=qid, sample_weight=sample_weight)
+        return self.evaluate(y, score_method(estimator)(X), qid=qid, sample_weight=sample_weight, observed=observed)
 
     def evaluate(
         self,
@@ -124,6 +127,7 @@ class RankingScorer:
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
     ) -> float:
         """Evaluate the metric, negated if lower values are better.
 
@@ -133,13 +137,16 @@ class RankingScorer:
             As for the metric.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
+        observed : array-like of shape (n_samples,), optional
+            False where y_true is censored.
 
         Returns
         -------
         float
         """
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        value = self._metric(y_true, y_score, qid=qid, **weights, **self._kwargs)
+        given = {"sample_weight": sample_weight, "observed": observed}
+        options = {name: values for name, values in given.items() if values is not None}
+        value = self._metric(y_true, y_score, qid=qid, **options, **self._kwargs)
         return float(value if self._greater_is_better else -value)
 
     def is_concordance(self, y: NDArray[np.float64]) -> bool:
@@ -154,7 +161,8 @@ class RankingScorer:
         bool
         """
         counts_pairs = self._metric is concordance_index or (self._metric is auc and len(np.unique(y)) == 2)
-        return counts_pairs and self._greater_is_better and self._kwargs.get("ties", 0.5) == 0.5
+        plain = self._kwargs.get("ties", 0.5) == 0.5 and self._kwargs.get("truncation") is None
+        return counts_pairs and self._greater_is_better and plain
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
         """Set which metadata to request, as for scikit-learn's own scorers; `qid` is always requested.
@@ -189,7 +197,15 @@ class RankingScorer:
     @property
     def takes_weights(self) -> bool:
         """Whether the metric accepts weights."""
-        return "sample_weight" in inspect.signature(self._metric).parameters
+        return self._takes("sample_weight")
+
+    def require_observed(self) -> None:
+        """Raise an error if the metric does not know censored utilities."""
+        if not self._takes("observed"):
+            raise ValueError(f"{self} has no parameter for what is observed: score censored utilities by concordance.")
+
+    def _takes(self, name: str) -> bool:
+        return name in inspect.signature(self._metric).parameters
 
     def _accept_sample_weight(self) -> bool:
         """Return whether the metric accepts weights; scikit-learn's search classes call this name."""

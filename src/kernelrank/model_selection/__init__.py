@@ -7,6 +7,7 @@ from kernelrank.model_selection._estimates import Estimate, estimate_auc, estima
 from kernelrank.model_selection._f_score_classifier import FScoreClassifier
 from kernelrank.model_selection._permutation_test import PermutationTest, permutation_test
 from kernelrank.model_selection._permutations import permuted_outputs
+from kernelrank.model_selection._propensities import Propensities, estimate_propensities
 from kernelrank.model_selection._splitters import LeavePairOut, LeaveQueryOut
 from kernelrank.model_selection._tournament import TournamentROC, tournament_roc
 
@@ -21,11 +22,13 @@ __all__ = [
     "LeaveQueryOut",
     "LeaveRowsOut",
     "PermutationTest",
+    "Propensities",
     "TournamentROC",
     "coef_intervals",
     "compare",
     "estimate_auc",
     "estimate_concordance",
+    "estimate_propensities",
     "permutation_test",
     "permuted_outputs",
     "tournament_roc",

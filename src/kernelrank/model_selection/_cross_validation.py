@@ -20,7 +20,7 @@ from kernelrank._validation import encode_queries
 from kernelrank.estimators._folds import groups_for, make_folds, splits_queries
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError
 from kernelrank.metrics import concordance_index
-from kernelrank.metrics._influence import RowCounts, influences
+from kernelrank.metrics._influence import influences
 from kernelrank.model_selection._held_out import Refits, hold_out
 from kernelrank.model_selection._sample import Sample, Split, held_out_together, stratified_folds
 from kernelrank.model_selection._tuning import prepare_estimator
@@ -144,7 +144,7 @@ class CrossValidation:
         for part in slices(sample.n_rows, _BLOCK_ELEMENTS // sample.n_rows):
             compared = sample.comparable(rows[part], slice(None))
             known = compared & (order[part] != _NOT_COMPARED)
-            right = np.sign(sample.utilities[part, None] - sample.utilities).astype(np.int8) * order[part]
+            right = sample.order(rows[part], slice(None)) * order[part]
             pairs[part] = known.sum(axis=1)
             wins[part] = (pairs[part] + np.where(known, right, 0).sum(axis=1)) / 2
             missed += int((compared & ~known).sum()) // 2
@@ -156,7 +156,7 @@ class CrossValidation:
         games = known.sum(axis=1)
         missed = (sample.n_rows * (sample.n_rows - 1) - games.sum()) // 2
         scores = (np.where(known, order, 0).sum(axis=1) / np.maximum(games, 1) + 1) / 2
-        counts = RowCounts(sample.utilities)
+        counts = sample.counts()
         skipped = _skipped(missed, f"pairs, {_NO_TARGETS}")
         return PairCounts(counts.wins(scores), counts.pairs, n_fits, skipped, scores)
 
@@ -195,17 +195,18 @@ class CrossValidation:
         found, n_fits = self._predict(estimator, sample, folds)
         wins, pairs, untrained, equal = np.zeros(sample.n_rows), np.zeros(sample.n_rows), 0, 0
         for (rows, _), scores in zip(folds, found, strict=True):
-            utilities = sample.utilities[rows]
             if scores is None:
                 untrained += 1
-            elif (utilities == utilities[0]).all():
+                continue
+            try:
+                counts = sample.counts(rows)
+            except NoComparablePairsError:
                 equal += 1
-            else:
-                counts = RowCounts(utilities)
-                pairs[rows] += counts.pairs
-                wins[rows] += counts.wins(scores.tied())
+                continue
+            pairs[rows] += counts.pairs
+            wins[rows] += counts.wins(scores.tied())
         skipped = (
-            *_skipped(equal, f"of {len(folds)} folds, whose rows have all the same y"),
+            *_skipped(equal, f"of {len(folds)} folds, {_equal(sample)}"),
             *_skipped(untrained, f"of {len(folds)} folds, {_NO_TARGETS}"),
         )
         return PairCounts(wins, pairs, n_fits, skipped)
@@ -216,7 +217,7 @@ class CrossValidation:
         wins, pairs = np.zeros(sample.n_rows), np.zeros(sample.n_rows)
         if len(known) == 0:
             raise UndefinedMetricError("The training rows of every fold have all the same y: no model can be fitted.")
-        counts = RowCounts(sample.utilities[known])
+        counts = sample.counts(known)
         wins[known], pairs[known] = counts.wins(scores[known]), counts.pairs
         missed = sample.n_rows - len(known)
         return PairCounts(wins, pairs, n_fits, _skipped(missed, f"rows, {_NO_TARGETS}"), scores)
@@ -224,11 +225,16 @@ class CrossValidation:
     def _by_query(self, estimator: Any, sample: Sample, folds: list[Split]) -> PairCounts:
         sets, query_of_set = self._compared_sets(sample, folds)
         n_pairs = np.zeros(len(query_of_set))
-        np.add.at(n_pairs, sets, UtilityPairs(sample.utilities, qid=sets).count(np.zeros(sample.n_rows)).c)
+        np.add.at(
+            n_pairs,
+            sets,
+            UtilityPairs(sample.utilities, qid=sets, observed=sample.observed).count(np.zeros(sample.n_rows)).c,
+        )
         scores, n_fits = self._scores(estimator, sample, folds, n_pairs[sets] > 0, sets)
         unknown = np.unique(sets[np.isnan(scores)])
         # Values come in the order of the first rows, which is that of the sets.
-        values = concordance_index(sample.utilities, np.nan_to_num(scores), qid=sets, per_query=True)
+        options: dict[str, Any] = {"qid": sets, "observed": sample.observed, "per_query": True}
+        values = concordance_index(sample.utilities, np.nan_to_num(scores), **options)
         equal = np.isnan(values)
         values[unknown] = np.nan
         if np.isnan(values).all():
@@ -237,7 +243,7 @@ class CrossValidation:
             )
         what = f"of {len(values)} {'held-out parts of queries' if self.by_entry else 'queries'}"
         skipped = (
-            *_skipped(equal.sum(), f"{what}, whose rows have all the same y"),
+            *_skipped(equal.sum(), f"{what}, {_equal(sample)}"),
             *_skipped((np.isnan(values) & ~equal).sum(), f"{what}, {_NO_TARGETS}"),
         )
         n_pairs[np.isnan(values)] = 0
@@ -314,6 +320,11 @@ class CrossValidation:
             for fold, each in zip(folds, found, strict=True)
         ]
         return tested, source.n_fits
+
+
+def _equal(sample: Sample) -> str:
+    """Describe rows that have no pair."""
+    return "whose rows have all the same y" if sample.observed is None else "without a pair whose order is known"
 
 
 def _check_options(strategy: Any, cv: Any, nested: Any, n_jobs: Any, random_state: Any, verbose: Any) -> None:

@@ -156,6 +156,7 @@ def estimate_concordance(
     cv: Any = None,
     qid: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    observed: ArrayLike | None = None,
     split_groups: bool = False,
     nested: bool = True,
     interval: Literal["rows", "jackknife"] | None = None,
@@ -201,6 +202,10 @@ def estimate_concordance(
         together; "leave-pair-out" holds out all rows of both groups of a pair. A search of scikit-learn gets them by
         ``params={"groups": groups}``, so that its inner folds keep them together, too. For a splitter of entries they
         are of shape (n_samples, 2), the row and the column of each entry, unless X is a KroneckerRows, which has them.
+    observed : array-like of shape (n_samples,), optional
+        False (or 0) where y is censored: the true utility is at least y. Only pairs whose order is known are compared.
+        The estimator gets both as one structured array, as it does if y is one: those of this package take it, and
+        those of scikit-survival, whose risks have the opposite sign.
     split_groups : bool, default=False
         Whether rows of a query or group may be in the training set while others of it are tested. The estimate then
         includes what is learnt about the group: use it only if new rows will come from the same groups.
@@ -289,7 +294,9 @@ def estimate_concordance(
     >>> bool(0.8 < found.estimate < 0.95), len(found.values)
     (True, 20)
     """
-    sample = check_sample(estimator, X, y, qid, groups, params, split_groups=split_groups, classes=False)
+    sample = check_sample(
+        estimator, X, y, qid, groups, params, split_groups=split_groups, classes=False, observed=observed
+    )
     validation = CrossValidation.make(
         sample, strategy, cv, nested=nested, n_jobs=n_jobs, random_state=random_state, verbose=verbose
     )

@@ -17,10 +17,19 @@ from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank._arrays import to_host
 from kernelrank._rules import ESTIMATOR, FLAG, show
-from kernelrank._validation import as_array, check_vector, count_rows, encode_queries, separate_qid
+from kernelrank._validation import (
+    as_array,
+    check_observed,
+    check_vector,
+    count_rows,
+    encode_queries,
+    separate_observed,
+    separate_qid,
+)
 from kernelrank._warnings import warn
 from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
 from kernelrank.features import KroneckerRows
+from kernelrank.metrics._influence import RowCounts
 from kernelrank.model_selection._entry_splitters import encode_entries
 from kernelrank.model_selection._subsets import take_features, take_params
 from kernelrank.pairs import members
@@ -58,6 +67,8 @@ class Sample:
         Further arguments of `fit`.
     entries : ndarray of int of shape (n_rows, 2) or None
         Row and column of each entry, if they are given for a splitter of entries.
+    observed : ndarray of bool or None
+        False where the utility is censored; None if none is. `y` is then a structured array of both.
     """
 
     X: Any
@@ -68,6 +79,7 @@ class Sample:
     units: Codes | None
     params: dict[str, Any]
     entries: Codes | None = None
+    observed: NDArray[np.bool_] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -77,6 +89,8 @@ class Sample:
     @property
     def strata(self) -> NDArray[np.intp] | None:
         """Class of each row as 0 or 1, if there are two classes."""
+        if self.observed is not None:
+            return None
         levels, classes = np.unique(self.utilities, return_inverse=True)
         return classes if len(levels) == 2 else None
 
@@ -88,13 +102,27 @@ class Sample:
         )
         X, params = take_features(estimator, self.X, rows), take_params(self.params, rows)
         entries = None if self.entries is None else self.entries[rows]
-        return Sample(X, self.y[rows], self.utilities[rows], queries, groups, units, params, entries)
+        observed = None if self.observed is None else self.observed[rows]
+        return Sample(X, self.y[rows], self.utilities[rows], queries, groups, units, params, entries, observed)
+
+    def counts(self, rows: Rows | slice = slice(None)) -> RowCounts:
+        """Return the comparable pairs of some rows, whatever their queries."""
+        return RowCounts(self.utilities[rows], None if self.observed is None else self.observed[rows])
+
+    def order(self, rows: Rows | slice, columns: Rows | slice) -> NDArray[np.int8]:
+        """Return 1 where the first row is known to be better than the second, -1 where it is worse, otherwise 0."""
+        first, second = self.utilities[rows, None], self.utilities[columns]
+        above, below = first > second, first < second
+        if self.observed is not None:
+            equal, first_seen, second_seen = first == second, self.observed[rows, None], self.observed[columns]
+            above, below = (above | equal & ~first_seen) & second_seen, (below | equal & ~second_seen) & first_seen
+        return np.asarray(above.astype(np.int8) - below)
 
     def comparable(self, rows: Rows, columns: Rows | slice, every: bool = False) -> NDArray[np.bool_]:
         """Return which rows are compared with which; with `every`, also those of equal utilities."""
         found: NDArray[np.bool_] = rows[:, None] != np.arange(self.n_rows)[columns]
         if not every:
-            found &= self.utilities[rows, None] != self.utilities[columns]
+            found &= self.order(rows, columns) != 0
         if self.queries is not None:
             found &= self.queries[rows, None] == self.queries[columns]
         return found
@@ -119,6 +147,7 @@ def check_sample(
     *,
     split_groups: bool,
     classes: bool | None,
+    observed: ArrayLike | None = None,
 ) -> Sample:
     """Check the rows, and return them as a sample.
 
@@ -130,6 +159,7 @@ def check_sample(
     X, qid = separate_qid(X, qid)
     if sp.issparse(X):
         X = X.tocsr()  # rows are taken from it
+    y, observed = separate_observed(y, observed)
     targets = as_array(y, "y")
     classes = targets.dtype.kind not in "fiu" if classes is None else classes
     if classes and targets.ndim == 1 and targets.dtype.kind not in "fiu":
@@ -143,7 +173,12 @@ def check_sample(
         raise ValueError(f"y has {len(utilities)} elements, but X has {m} rows.")
     if classes and len(levels) > 2:
         raise ValueError("y has more than two distinct values; use estimate_concordance.")
-    if len(levels) < 2:
+    seen = check_observed(observed, m)
+    if seen is not None:
+        RowCounts(utilities, seen)  # an error if there is no pair
+        targets = np.empty(m, dtype=[("observed", np.bool_), ("y", np.float64)])
+        targets["observed"], targets["y"] = seen, utilities
+    elif len(levels) < 2:
         raise NoComparablePairsError("All values of y are equal: there is no pair to compare.")
     queries, _ = encode_queries(qid, m)
     entries, groups = _separate_entries(groups)
@@ -157,7 +192,7 @@ def check_sample(
     argument = None if qid is None else fit_argument(estimator, "qid")
     if argument is not None:
         given.setdefault(argument, qid)
-    return Sample(X, targets, utilities, queries, None if split_groups else together, together, given, entries)
+    return Sample(X, targets, utilities, queries, None if split_groups else together, together, given, entries, seen)
 
 
 def _separate_entries(groups: Any) -> tuple[Codes | None, Any]:

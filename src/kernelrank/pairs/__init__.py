@@ -1,5 +1,6 @@
 """Pairs of rows to compare, and counts of the pairs that a score vector orders incorrectly."""
 
+from kernelrank.pairs._clicks import WeighedClicks, weigh_clicks
 from kernelrank.pairs._graph import DenseLaplacian, GraphLaplacian, members
 from kernelrank.pairs._laplacian import (
     Laplacian,
@@ -25,10 +26,12 @@ __all__ = [
     "UtilityPairs",
     "ViolatedPairs",
     "Violations",
+    "WeighedClicks",
     "all_pairs",
     "count_violations",
     "members",
     "pairs_without_ties",
     "sample_pairs",
     "scale_both",
+    "weigh_clicks",
 ]

@@ -22,5 +22,5 @@ def sort_falling(values: NDArray[np.float64], codes: NDArray[np.int32] | None = 
     """
     order = np.empty(len(values), np.int64)
     if len(values):
-        Ranking(-values, codes, 1 if codes is None else int(codes.max()) + 1, None, 1).order(order)
+        Ranking(-values, codes, 1 if codes is None else int(codes.max()) + 1, None, None, 1).order(order)
     return order

@@ -30,9 +30,9 @@ class Violations(NamedTuple):
 class UtilityPairs:
     """All pairs of rows with different utilities, ranked once and counted many times.
 
-    Rows ``i`` and ``j`` of the same query are comparable when ``y[i] < y[j]``. A comparable pair is *violated* by
-    scores ``p`` when ``p[j] < p[i] + margin``: the score of ``j`` should be higher than that of ``i`` by the margin,
-    but is not.
+    Rows ``i`` and ``j`` of the same query are comparable when ``y[i] < y[j]``, and ``y[i]`` is not censored. A
+    comparable pair is *violated* by scores ``p`` when ``p[j] < p[i] + margin``: the score of ``j`` should be higher
+    than that of ``i`` by the margin, but is not.
 
     Parameters
     ----------
@@ -43,6 +43,9 @@ class UtilityPairs:
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights of the rows. A pair has the weight ``w[i] * w[j]``, as if row ``i`` were repeated ``w[i]``
         times.
+    observed : array-like of shape (n_samples,), optional
+        False (or 0) where the utility is censored: it is at least ``y[i]``. Such a row is comparable only with rows
+        that are observed, and whose utility is at most ``y[i]``: it is then the better row. True everywhere by default.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. The counts do not depend on it.
 
@@ -68,6 +71,11 @@ class UtilityPairs:
     5
     >>> pairs.count([0.0, 2.0, 1.5, 4.0])
     Violations(c=array([0, 1, 0, 0]), d=array([0, 0, 1, 0]), total=1)
+
+    The second row left a study after 2 years: it is better than the first, and may be better than the others.
+
+    >>> UtilityPairs([1, 2, 3, 3], observed=[True, False, True, True]).n_pairs
+    3
     """
 
     def __init__(
@@ -76,9 +84,10 @@ class UtilityPairs:
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        observed: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self._rank(check_rows(y, qid, sample_weight, None), n_jobs)
+        self._rank(check_rows(y, qid, sample_weight, None, observed), n_jobs)
 
     @classmethod
     def of_checked(cls, rows: CheckedRows, n_jobs: int | None = None) -> Self:
@@ -102,7 +111,8 @@ class UtilityPairs:
             raise ValueError("y is empty: there are no rows to compare.")
         self.n_rows, self.n_queries = len(rows.y), rows.n_queries
         self._n_threads = resolve_threads(n_jobs)
-        self._ranking = Ranking(rows.y, rows.queries, rows.n_queries, rows.weights, self._n_threads)
+        observed = None if rows.observed is None else rows.observed.view(np.uint8)
+        self._ranking = Ranking(rows.y, rows.queries, rows.n_queries, rows.weights, observed, self._n_threads)
         self._dtype = np.int64 if rows.weights is None else np.float64
         self.pairs_per_query = np.empty(self.n_queries, self._dtype)
         self._ranking.pair_totals(self.pairs_per_query)
@@ -140,6 +150,7 @@ def count_violations(
     scores: ArrayLike,
     *,
     qid: ArrayLike | None = None,
+    observed: ArrayLike | None = None,
     method: Method = "auto",
     n_jobs: int | None = None,
 ) -> Violations:
@@ -161,6 +172,8 @@ def count_violations(
     scores : array-like of shape (n_samples,)
     qid : array-like of shape (n_samples,), optional
         Query of each row. Rows of different queries are not compared.
+    observed : array-like of shape (n_samples,), optional
+        False where the utility is censored, as for :class:`UtilityPairs`.
     method : {"auto", "tree", "levels", "pairs", "rbtree"}, default="auto"
         Algorithm; the result does not depend on it.
 
@@ -191,4 +204,4 @@ def count_violations(
     >>> count_violations([1, 2, 3], [0.0, 0.5, 3.0])
     Violations(c=array([1, 0, 0]), d=array([0, 1, 0]), total=1)
     """
-    return UtilityPairs(y, qid=qid, n_jobs=n_jobs).count(scores, method=method)
+    return UtilityPairs(y, qid=qid, observed=observed, n_jobs=n_jobs).count(scores, method=method)

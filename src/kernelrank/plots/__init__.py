@@ -2,5 +2,6 @@
 
 from kernelrank.plots._convergence import ConvergenceDisplay
 from kernelrank.plots._path import PathDisplay
+from kernelrank.plots._time_dependent import TimeDependentAUCDisplay
 
-__all__ = ["ConvergenceDisplay", "PathDisplay"]
+__all__ = ["ConvergenceDisplay", "PathDisplay", "TimeDependentAUCDisplay"]

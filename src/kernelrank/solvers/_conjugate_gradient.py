@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._dense import dot, norm
-from kernelrank.losses import PairwiseSquares
+from kernelrank.losses import CensoredSquares, PairwiseSquares
 from kernelrank.solvers._products import Products
 
 Array = NDArray[np.float64]
@@ -42,7 +42,9 @@ class ConjugateGradients:
         False is for measuring the effect of the preconditioner.
     """
 
-    def __init__(self, products: Products, loss: PairwiseSquares, *, preconditioned: bool = True) -> None:
+    def __init__(
+        self, products: Products, loss: PairwiseSquares | CensoredSquares, *, preconditioned: bool = True
+    ) -> None:
         self._multiply: Multiply = lambda v: products.backward(loss.multiply(products.forward(v), overwrite=True))
         self._right = [products.backward(column) for column in loss.pulls.T]
         self._diagonal = products.diagonal(loss.diagonal()) if preconditioned else None
