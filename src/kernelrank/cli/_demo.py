@@ -1,7 +1,8 @@
-"""Demonstration on a data set of scikit-learn, with the equivalent commands."""
+"""The command ``demo``: a demonstration on a data set of scikit-learn, with the equivalent commands."""
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +18,9 @@ from kernelrank.persistence import load_model
 _TEST_SHARE = 0.4
 
 
-def run(folder: Path) -> int:
+def demo(args: argparse.Namespace) -> int:
     """Write two data files to a folder, then train, evaluate and plot."""
+    folder = Path(args.folder)
     folder.mkdir(parents=True, exist_ok=True)
     train, test, model = (str(folder / name) for name in ("train.txt", "test.txt", "model.kr"))
     X, y = load_diabetes(return_X_y=True)

@@ -13,8 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank import RankSVM
-from kernelrank.cli._commands import fit_with_progress, write_scores
 from kernelrank.cli._data import Data, check_target, fit_columns, read_model, score_rows
+from kernelrank.cli._fitting import fit_with_progress
+from kernelrank.cli._predict import write_scores
 from kernelrank.io import SvmlightData, load_svmlight
 from kernelrank.pairs import UtilityPairs
 from kernelrank.persistence import save_svmlight_model
