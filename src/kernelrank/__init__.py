@@ -22,7 +22,7 @@ __all__ = [
     *("RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV", "RankingClassifier"),
 ]
 _ROOMS = (
-    *("cli", "dask", "datasets", "estimators", "exceptions", "features", "io", "kernels", "losses"),
+    *("cli", "dask", "datasets", "estimators", "exceptions", "export", "features", "io", "kernels", "losses"),
     *("metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "relational", "relations", "solvers"),
 )
 

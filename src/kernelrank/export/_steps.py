@@ -1,0 +1,244 @@
+"""Transformers of scikit-learn as functions of single columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import isnan, nan
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectorMixin
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from kernelrank.export._form import Category, Column, Encoded, Feature, Number
+
+_NEVER_SEEN = "\0 a category that was never seen"
+
+
+def encode(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    """Return the features after a fitted transformer; `name` is that of the step."""
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return features
+    for kind, rule in _RULES.items():
+        if isinstance(step, kind):
+            return rule(step, name, features)
+    raise TypeError(
+        f"The step {name!r} ({type(step).__name__}) cannot be exported: an exported step computes each feature from one"
+        f" column of the row. Steps that can be exported are {', '.join(sorted(kind.__name__ for kind in _RULES))}."
+    )
+
+
+def finish(features: list[Feature]) -> list[Encoded]:
+    """Return what a model gets: a column that no transformer has used is a number."""
+    return [_encoded(feature) for feature in features]
+
+
+def _encoded(feature: Feature) -> Encoded:
+    return feature.as_number() if isinstance(feature, Column) else feature
+
+
+def _pipeline(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    for inner, each in step.steps:
+        features = encode(each, f"{name}__{inner}", features)
+    return features
+
+
+def _columns(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    """Apply the parts of a ColumnTransformer, whose outputs are side by side."""
+    positions = {each: k for k, each in enumerate(getattr(step, "feature_names_in_", ()))}
+    weights = step.transformer_weights or {}
+    found: list[Feature] = []
+    for inner, each, columns in step.transformers_:
+        if isinstance(each, str) and each == "drop":
+            continue
+        chosen = [features[k] for k in _positions(columns, positions, len(features))]
+        if not chosen:
+            continue
+        made = encode(each, f"{name}__{inner}", chosen)
+        weight = weights.get(inner, 1.0)
+        found += made if weight == 1 else [_encoded(feature).scaled(0.0, weight) for feature in made]
+    return found
+
+
+def _positions(columns: Any, positions: dict[str, int], n: int) -> list[int]:
+    """Return the positions of columns that a ColumnTransformer names in any of its ways."""
+    if isinstance(columns, slice):
+        start, stop = columns.start, columns.stop
+        start = positions[start] if isinstance(start, str) else start
+        stop = positions[stop] + 1 if isinstance(stop, str) else stop  # slices of names include the last
+        return list(range(n))[start : stop : columns.step]
+    listed = [columns] if isinstance(columns, str | int) else list(columns)
+    if listed and all(isinstance(each, bool | np.bool_) for each in listed):
+        return [int(k) for k in np.flatnonzero(listed)]
+    return [positions[each] if isinstance(each, str) else range(n)[each] for each in listed]
+
+
+def _standard(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    return _scale(features, step.mean_ if step.with_mean else None, step.scale_)
+
+
+def _robust(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    centres = step.center_ if step.with_centering else None
+    return _scale(features, centres, step.scale_ if step.with_scaling else None)
+
+
+def _largest(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    _refuse_clipping(step, name)
+    return _scale(features, None, step.scale_)
+
+
+def _range(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    _refuse_clipping(step, name)
+    low = float(step.feature_range[0])
+    parts = zip(features, step.data_min_.tolist(), step.scale_.tolist(), strict=True)
+    return [_encoded(feature).scaled(centre, factor, low) for feature, centre, factor in parts]
+
+
+def _refuse_clipping(step: Any, name: str) -> None:
+    if getattr(step, "clip", False):
+        raise ValueError(f"The step {name!r} ({type(step).__name__}) cannot be exported with clip=True.")
+
+
+def _scale(features: list[Feature], centres: Any, scales: Any) -> list[Feature]:
+    """Return ``(feature - centre) / scale``; None stands for zeros and ones."""
+    n = len(features)
+    centres = np.zeros(n) if centres is None else np.asarray(centres, np.float64)
+    factors = np.ones(n) if scales is None else 1.0 / np.asarray(scales, np.float64)
+    parts = zip(features, centres.tolist(), factors.tolist(), strict=True)
+    return [_encoded(feature).scaled(centre, factor) for feature, centre, factor in parts]
+
+
+def _impute(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    if not _is_missing(step.missing_values):
+        raise ValueError(
+            f"The step {name!r} (SimpleImputer) cannot be exported with missing_values={step.missing_values!r}: a"
+            " missing value is NaN or None."
+        )
+    if any(isinstance(feature, Category) for feature in features):
+        raise ValueError(f"The step {name!r} (SimpleImputer) cannot be exported after an encoder; put it before.")
+    statistics = step.statistics_.tolist()
+    # A column without any value has no statistic, and is left out.
+    pairs = [pair for pair in zip(features, statistics, strict=True) if not _is_missing(pair[1])]
+    filled = [_fill(feature, value) for feature, value in pairs]
+    if step.add_indicator:
+        filled += [_indicate(features[k], statistics[k]) for k in step.indicator_.features_.tolist()]
+    return filled
+
+
+def _fill(feature: Feature, value: Any) -> Feature:
+    if isinstance(feature, Column):
+        return feature if feature.fill is not None else Column(feature.column, value)
+    assert isinstance(feature, Number)
+    return feature if not isnan(feature.missing) else replace(feature, missing=float(value))
+
+
+def _indicate(feature: Feature, value: Any) -> Feature:
+    """Return 1 where a column is missing, and 0 elsewhere."""
+    if isinstance(value, Real):
+        return Number(feature.column, factor=0.0, missing=1.0)
+    return Category(feature.column, (), {}, 0.0, 0.0, 1.0)
+
+
+def _one_hot(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    infrequent = getattr(step, "infrequent_categories_", [None] * len(features))
+    dropped = [None] * len(features) if step.drop_idx_ is None else step.drop_idx_
+    widths = [
+        len(categories) - (0 if rare is None else len(rare) - 1) - (drop is not None)
+        for categories, rare, drop in zip(step.categories_, infrequent, dropped, strict=True)
+    ]
+    return _probe(step, name, features, widths)
+
+
+def _ordinal(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    return _probe(step, name, features, [1] * len(features))
+
+
+def _probe(step: Any, name: str, features: list[Feature], widths: Sequence[int]) -> list[Feature]:
+    """Ask an encoder for the numbers of each category: infrequent and dropped ones are treated as it treats them."""
+    columns = []
+    for feature, categories in zip(features, step.categories_, strict=True):
+        if not isinstance(feature, Column):
+            raise ValueError(f"The step {name!r} ({type(step).__name__}) can be exported for original columns only.")
+        gaps = [each for each in categories.tolist() if _is_missing(each)]
+        if len(gaps) > 1:
+            raise ValueError(
+                f"The step {name!r} ({type(step).__name__}) cannot be exported: it distinguishes None and NaN."
+            )
+        columns.append((feature, [each for each in categories.tolist() if not _is_missing(each)], gaps))
+    n_probes = max(len(known) + len(gaps) for _, known, gaps in columns)
+    rows = np.empty((n_probes, len(columns)), dtype=object)
+    for k, (_, known, gaps) in enumerate(columns):
+        listed = known + gaps
+        rows[:, k] = listed + listed[:1] * (n_probes - len(listed))
+    found, ends = _transform(step, rows), np.cumsum([0, *widths]).tolist()
+    assert found.shape[1] == ends[-1]
+    encoded: list[Feature] = []
+    for k, (feature, known, gaps) in enumerate(columns):
+        unknown = _unseen(step, rows[0], k)[ends[k] : ends[k + 1]]
+        block = found[: len(known) + len(gaps), ends[k] : ends[k + 1]].tocsc()
+        for j in range(widths[k]):
+            column = block[:, [j]].tocoo()
+            values = dict(zip(column.row.tolist(), column.data.tolist(), strict=True))
+            of_gap = values.pop(len(known), 0.0) if gaps else float(unknown[j])
+            if feature.fill is not None:
+                of_gap = values.get(known.index(feature.fill), 0.0) if feature.fill in known else float(unknown[j])
+            encoded.append(Category(feature.column, tuple(known), values, 0.0, float(unknown[j]), of_gap))
+    return encoded
+
+
+def _unseen(step: Any, row: NDArray[Any], k: int) -> NDArray[np.float64]:
+    """Return the encoding of a row whose k-th category was never seen; NaN where the encoder raises an error."""
+    if step.handle_unknown == "error":
+        return np.full(_transform(step, row[None]).shape[1], nan)
+    unseen = row.copy()
+    known = step.categories_[k]
+    unseen[k] = float(np.nanmax(known)) + 1 if known.dtype.kind in "iuf" else _NEVER_SEEN
+    found: NDArray[np.float64] = _transform(step, unseen[None]).toarray()[0]
+    return found
+
+
+def _transform(step: Any, rows: NDArray[Any]) -> Any:
+    """Return encoded rows as a sparse array; explicit zeros are removed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that rows have no names, and categories are unknown
+        found = sp.csr_array(step.transform(rows), dtype=np.float64)
+    found.eliminate_zeros()
+    return found
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas' NA is not equal to anything, and has no truth value.
+    return value is None or (isinstance(value, Real) and isnan(value)) or type(value).__name__ == "NAType"
+
+
+def _select(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    return [feature for feature, kept in zip(features, step.get_support(), strict=True) if kept]
+
+
+_RULES: dict[type, Callable[[Any, str, list[Feature]], list[Feature]]] = {
+    ColumnTransformer: _columns,
+    MaxAbsScaler: _largest,
+    MinMaxScaler: _range,
+    OneHotEncoder: _one_hot,
+    OrdinalEncoder: _ordinal,
+    Pipeline: _pipeline,
+    RobustScaler: _robust,
+    SelectorMixin: _select,
+    SimpleImputer: _impute,
+    StandardScaler: _standard,
+}
