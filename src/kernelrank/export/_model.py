@@ -52,7 +52,8 @@ def describe(model: Any, target: str, feature_names: Any = None) -> Form:
             f" got {show(last) if not hasattr(last, 'fit') else type(last).__name__}.{hint}"
         )
     check_is_fitted(model)
-    n_columns = int(model.n_features_in_)
+    first = next(step for _, step in steps if hasattr(step, "n_features_in_"))  # the others pass their input on
+    n_columns = int(first.n_features_in_)
     features: list[Feature] = [Column(column) for column in range(n_columns)]
     nystrom = None
     for name, step in steps[:-1]:
@@ -67,8 +68,8 @@ def describe(model: Any, target: str, feature_names: Any = None) -> Form:
     n_encoded = scorer.weights.shape[0] if isinstance(scorer, Linear) else scorer.basis.shape[1]
     assert len(encoded) == n_encoded, (len(encoded), n_encoded)
     names = _check_names(feature_names, n_columns)
-    if names is None and hasattr(model, "feature_names_in_"):
-        names = [str(name) for name in model.feature_names_in_]
+    if names is None and hasattr(first, "feature_names_in_"):
+        names = [str(name) for name in first.feature_names_in_]
     return Form(type(last).__name__, n_columns, names, encoded, scorer, single)
 
 

@@ -17,6 +17,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
@@ -230,8 +231,16 @@ def _select(step: Any, name: str, features: list[Feature]) -> list[Feature]:
     return [feature for feature, kept in zip(features, step.get_support(), strict=True) if kept]
 
 
+def _identity(step: Any, name: str, features: list[Feature]) -> list[Feature]:
+    """Return the features: a ColumnTransformer stores "passthrough" in this way."""
+    if step.func is not None:
+        raise TypeError(f"The step {name!r} (FunctionTransformer) cannot be exported: it calls a function of Python.")
+    return features
+
+
 _RULES: dict[type, Callable[[Any, str, list[Feature]], list[Feature]]] = {
     ColumnTransformer: _columns,
+    FunctionTransformer: _identity,
     MaxAbsScaler: _largest,
     MinMaxScaler: _range,
     OneHotEncoder: _one_hot,
