@@ -136,17 +136,18 @@ def _number(value: float) -> str:
 
 def _literal(category: Any) -> str:
     if isinstance(category, str):
-        return "'" + _without_nul(category, "a category").replace("'", "''") + "'"
+        _require_text(category, "a category", may_be_empty=True)
+        return "'" + category.replace("'", "''") + "'"
     if isinstance(category, bool | np.bool_):
         return "TRUE" if category else "FALSE"
     return _number(float(category))
 
 
 def _identifier(name: str, what: str) -> str:
-    return '"' + _without_nul(name, what).replace('"', '""') + '"'
+    _require_text(name, what)
+    return '"' + name.replace('"', '""') + '"'
 
 
-def _without_nul(text: str, what: str) -> str:
-    if not text or "\0" in text:
+def _require_text(text: str, what: str, *, may_be_empty: bool = False) -> None:
+    if "\0" in text or not (text or may_be_empty):
         raise ValueError(f"{what} cannot be written in SQL: it is empty or has a NUL character, got {show(text)}.")
-    return text
