@@ -121,6 +121,44 @@ def cv(add: Add) -> None:
     parser.add_argument("-o", "--output", metavar="MODEL", help="file to save the model trained on all rows to")
 
 
+_EXPORT_EXAMPLE = """\
+example:
+  kernelrank export model.kr --to onnx -o model.onnx
+  kernelrank export model.kr --to elasticsearch --name shop_v1 --bounds train.csv -o model.json
+  kernelrank export model.kr --to sql --table houses -o query.sql
+"""
+_EXPORT_NOTES = """\
+onnx takes models with any kernel of kernelrank.kernels; the other formats take linear models. Scalers, imputers and
+encoders of columns are part of the export. Names of features are those of the table that the model was trained on, or
+x0, x1, ..., unless --feature-names is given."""
+
+
+def export(add: Add) -> None:
+    """Add the command ``export``."""
+    parser = add("export", "write a model for another system", _EXPORT_EXAMPLE, _EXPORT_NOTES)
+    parser.add_argument("model", help="model file written by train, cv, SVM^rank or SVM^light")
+    formats = ("onnx", "elasticsearch", "opensearch", "solr", "sql")
+    parser.add_argument("--to", required=True, choices=formats, help="format of the file")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="file to write")
+    parser.add_argument(
+        "--feature-names", metavar="FILE", help="text file with the name of each feature, one per line, in their order"
+    )
+    parser.add_argument(
+        "--dtype", choices=("float64", "float32"), help="onnx: type of the computations (default: float64)"
+    )
+    parser.add_argument(
+        "--name", help="elasticsearch, opensearch, solr: name of the model there (default: name of the model file)"
+    )
+    parser.add_argument(
+        "--bounds",
+        metavar="DATA",
+        help="elasticsearch, opensearch, solr: data file; shift scores so that none is negative while features lie"
+        " between their smallest and largest values there",
+    )
+    parser.add_argument("--table", help="sql: write a query of this table, instead of an expression")
+    parser.add_argument("--json", action="store_true", help="print results as JSON")
+
+
 _DEMO_EXAMPLE = """\
 example:
   kernelrank demo --folder demo
@@ -133,4 +171,4 @@ def demo(add: Add) -> None:
     parser.add_argument("--folder", default="kernelrank-demo", help="folder for the files (default: %(default)s)")
 
 
-COMMANDS: tuple[Callable[[Add], None], ...] = (train, predict, evaluate, cv, demo)
+COMMANDS: tuple[Callable[[Add], None], ...] = (train, predict, evaluate, cv, export, demo)

@@ -6,7 +6,7 @@ pipeline of them remains a list of features.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, TypeAlias
 
@@ -115,7 +115,9 @@ class Form:
         Class of the model.
     n_columns : int
     names : list of str or None
-        Names of the columns of a data frame.
+        Names of the columns in the export, if they have any.
+    fitted_names : list of str or None
+        Those of the data frame of the fit.
     features : list of Number or Category
     scorer : Linear or Expansion
     single : bool
@@ -125,9 +127,10 @@ class Form:
     name: str
     n_columns: int
     names: list[str] | None
+    fitted_names: list[str] | None
     features: list[Encoded]
     scorer: Linear | Expansion
-    single: bool = field(default=True)
+    single: bool
 
     @property
     def column_names(self) -> list[str]:

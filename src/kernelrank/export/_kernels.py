@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelrank.exceptions import InvalidParameterError
 from kernelrank.export._form import Matrix
 from kernelrank.export._graph import Graph
 from kernelrank.kernels import Gaussian, Kernel, Linear, NamedKernel, Polynomial
@@ -28,7 +29,7 @@ def add_kernel(kernel: Kernel, rows: str, basis: Matrix, graph: Graph) -> str:
         case Sum() | Product():
             parts = [add_kernel(each, rows, basis, graph) for each in (kernel.left, kernel.right)]
             return graph.add("Add" if isinstance(kernel, Sum) else "Mul", *parts)
-    raise TypeError(
+    raise InvalidParameterError(
         f"The kernel {kernel!r} cannot be exported to ONNX. Kernels that can are Linear, Polynomial, Gaussian, 'rbf',"
         " 'poly', and their sums, products and multiples."
     )

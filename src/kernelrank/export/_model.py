@@ -23,6 +23,7 @@ from kernelrank.estimators import (
     RankSVM,
     RankSVMCV,
 )
+from kernelrank.exceptions import InvalidParameterError
 from kernelrank.export._form import Column, Expansion, Feature, Form, Linear, Matrix
 from kernelrank.export._steps import encode, finish
 from kernelrank.features import NystromMap
@@ -47,7 +48,7 @@ def describe(model: Any, target: str, feature_names: Any = None) -> Form:
     if not isinstance(last, _SCORERS):
         named = ", ".join(sorted(kind.__name__ for kind in _SCORERS))
         hint = " Pass its best_estimator_." if hasattr(last, "best_estimator_") else ""
-        raise TypeError(
+        raise InvalidParameterError(
             f"model cannot be exported to {target}: it must be one of {named}, or a Pipeline that ends in one of them,"
             f" got {show(last) if not hasattr(last, 'fit') else type(last).__name__}.{hint}"
         )
@@ -58,7 +59,9 @@ def describe(model: Any, target: str, feature_names: Any = None) -> Form:
     nystrom = None
     for name, step in steps[:-1]:
         if nystrom is not None:
-            raise TypeError(f"The step {name!r} ({type(step).__name__}) cannot be exported after a NystromMap.")
+            raise InvalidParameterError(
+                f"The step {name!r} ({type(step).__name__}) cannot be exported after a NystromMap."
+            )
         if isinstance(step, NystromMap):
             nystrom = step
         else:
@@ -67,10 +70,9 @@ def describe(model: Any, target: str, feature_names: Any = None) -> Form:
     encoded = finish(features)
     n_encoded = scorer.weights.shape[0] if isinstance(scorer, Linear) else scorer.basis.shape[1]
     assert len(encoded) == n_encoded, (len(encoded), n_encoded)
-    names = _check_names(feature_names, n_columns)
-    if names is None and hasattr(first, "feature_names_in_"):
-        names = [str(name) for name in first.feature_names_in_]
-    return Form(type(last).__name__, n_columns, names, encoded, scorer, single)
+    fitted = [str(name) for name in first.feature_names_in_] if hasattr(first, "feature_names_in_") else None
+    names = fitted if feature_names is None else _check_names(feature_names, n_columns)
+    return Form(type(last).__name__, n_columns, names, fitted, encoded, scorer, single)
 
 
 def _scorer(model: Any, nystrom: NystromMap | None, target: str) -> tuple[Linear | Expansion, bool]:
@@ -85,7 +87,9 @@ def _scorer(model: Any, nystrom: NystromMap | None, target: str) -> tuple[Linear
         raise ValueError(f"model cannot be exported to {target}: some of its coefficients are NaN or infinite.")
     if not is_linear:
         if nystrom is not None:
-            raise TypeError(f"model cannot be exported to {target}: its kernel is one of the features of a NystromMap.")
+            raise InvalidParameterError(
+                f"model cannot be exported to {target}: its kernel is one of the features of a NystromMap."
+            )
         return Expansion(model.kernel_, _basis(model, target), weights, offset), single
     if nystrom is not None:
         return Expansion(nystrom.kernel_, _basis(nystrom, target), nystrom.coefficients(weights), offset), single
@@ -95,7 +99,7 @@ def _scorer(model: Any, nystrom: NystromMap | None, target: str) -> tuple[Linear
 def _basis(model: Any, target: str) -> Matrix:
     kernel: Kernel = model.kernel_
     if not hasattr(model, "basis_"):
-        raise TypeError(
+        raise InvalidParameterError(
             f"The kernel {type(kernel).__name__} cannot be exported to {target}: the model has no basis rows, because"
             " its kernel matrix was given. Fit it with a kernel of kernelrank.kernels."
         )
@@ -106,10 +110,8 @@ def _basis(model: Any, target: str) -> Matrix:
     return np.asarray(basis, np.float64)
 
 
-def _check_names(names: Any, n_columns: int) -> list[str] | None:
+def _check_names(names: Any, n_columns: int) -> list[str]:
     """Return names of all columns, after checking that there is a different one for each."""
-    if names is None:
-        return None
     NAMES("feature_names", names)
     found: Sequence[Any] = list(names)
     if not all(isinstance(name, str) and name for name in found):

@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank._columns import as_frame
@@ -49,7 +50,7 @@ def to_elasticsearch(model: Any, name: str, feature_names: Any = None, *, bounds
     feature_names : list of str, optional
         Names in the feature set of the plugin, one for each column that the model was fitted to. By default those of
         the data frame, or ``x0``, ``x1``, ... as in scikit-learn.
-    bounds : array-like or data frame with the columns that the model was fitted to, optional
+    bounds : {array-like, sparse matrix, data frame} with the columns that the model was fitted to, optional
         Rows between whose smallest and largest values the features lie; two rows, of lower and upper bounds, suffice.
         Scores within them are shifted to be non-negative, as Lucene requires of queries.
 
@@ -121,7 +122,7 @@ def to_opensearch(model: Any, name: str, feature_names: Any = None, *, bounds: A
         Name of the model in the search engine.
     feature_names : list of str, optional
         As in :func:`to_elasticsearch`.
-    bounds : array-like or data frame, optional
+    bounds : {array-like, sparse matrix, data frame}, optional
         As in :func:`to_elasticsearch`.
 
     Returns
@@ -170,7 +171,7 @@ def to_solr(
         Name of the model in Solr.
     feature_names : list of str, optional
         As in :func:`to_elasticsearch`; names in the feature store.
-    bounds : array-like or data frame, optional
+    bounds : {array-like, sparse matrix, data frame}, optional
         As in :func:`to_elasticsearch`.
     store : str, optional
         Feature store, by default Solr's default one.
@@ -280,10 +281,11 @@ def _of_levels(column: str, term: Levels) -> list[_Feature]:
 def _range(bounds: Any, form: Form, column: int) -> tuple[float, float]:
     """Return the smallest and the largest value of a column and 0; a missing value is a 0 for the engine."""
     frame = as_frame(bounds)
-    if frame is not None and form.names is not None:
-        if form.names[column] not in frame.columns:
-            raise ValueError(f"bounds must have the columns of the model, but {form.names[column]!r} is missing.")
-        values = frame[form.names[column]].to_numpy()
+    if frame is not None and form.fitted_names is not None:
+        name = form.fitted_names[column]
+        if name not in frame.columns:
+            raise ValueError(f"bounds must have the columns of the model, but {name!r} is missing.")
+        values = frame[name].to_numpy()
     else:
         values = _matrix(bounds, form.n_columns)[:, column]
     try:
@@ -297,6 +299,8 @@ def _range(bounds: Any, form: Form, column: int) -> tuple[float, float]:
 
 
 def _matrix(bounds: Any, n_columns: int) -> NDArray[Any]:
+    if sp.issparse(bounds) and bounds.shape[0]:
+        bounds = np.vstack([bounds.min(axis=0).toarray(), bounds.max(axis=0).toarray()])
     try:
         matrix = np.asarray(bounds)
     except ValueError:

@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from kernelrank.exceptions import InvalidParameterError
 from kernelrank.export._form import Category, Column, Encoded, Feature, Number
 
 _NEVER_SEEN = "\0 a category that was never seen"
@@ -38,7 +39,7 @@ def encode(step: Any, name: str, features: list[Feature]) -> list[Feature]:
     for kind, rule in _RULES.items():
         if isinstance(step, kind):
             return rule(step, name, features)
-    raise TypeError(
+    raise InvalidParameterError(
         f"The step {name!r} ({type(step).__name__}) cannot be exported: an exported step computes each feature from one"
         f" column of the row. Steps that can be exported are {', '.join(sorted(kind.__name__ for kind in _RULES))}."
     )
@@ -234,7 +235,9 @@ def _select(step: Any, name: str, features: list[Feature]) -> list[Feature]:
 def _identity(step: Any, name: str, features: list[Feature]) -> list[Feature]:
     """Return the features: a ColumnTransformer stores "passthrough" in this way."""
     if step.func is not None:
-        raise TypeError(f"The step {name!r} (FunctionTransformer) cannot be exported: it calls a function of Python.")
+        raise InvalidParameterError(
+            f"The step {name!r} (FunctionTransformer) cannot be exported: it calls a function of Python."
+        )
     return features
 
 

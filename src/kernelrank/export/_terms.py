@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.exceptions import InvalidParameterError
 from kernelrank.export._form import Category, Encoded, Expansion, Form, Linear, Number, tabulate
 
 
@@ -48,7 +49,7 @@ def fold(form: Form, target: str) -> Sum:
     """Return a linear model whose weights include scalers, imputers and encoders."""
     scorer = form.scorer
     if isinstance(scorer, Expansion):
-        raise TypeError(
+        raise InvalidParameterError(
             f"The kernel {type(scorer.kernel).__name__} cannot be exported to {target}, which has linear models only."
             ' Use to_onnx, or fit with kernel="linear".'
         )
