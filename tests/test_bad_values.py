@@ -17,6 +17,7 @@ from sklearn.base import clone
 import kernelrank as kr
 from kernelrank import (
     datasets,
+    export,
     features,
     io,
     kernels,
@@ -174,6 +175,7 @@ BAD = {
     "basis rows": [5, [], [[1]], [0.5], [-1], [M], [1, 1], masked([1, 2]), "x", None],
     "columns of scores": [None, 5, "x", np.zeros(M), {"a": masked(Y), "b": Y}, masked(np.stack([Y, Y], 1)), [Y]],
     "params": [5, "x", {"sample_weight": 5}, {"sample_weight": [1.0]}],
+    "bounds": [5, "x", X[:, :2], X[0], X[:0], [["x"] * 3], np.full((2, 3), np.inf), {1}, Unprintable()],
     "edges": [5, [[0, 5]], [[0.5, 1]], [[0, 1, 2]], masked([[0, 1]])],
     "edge weights": [5, [-1.0], [np.nan], ["x"], [1.0, 2.0], masked([1.0])],
 }
@@ -308,6 +310,7 @@ METRIC = {"y_true": Y, "y_score": SCORES}
 BINARY = {"y_true": CLASSES, "y_score": SCORES}
 POSITIONS = {"ties": "ties of positions", "k": "count or None"}
 SAMPLE = {"estimator": kr.RankRLS(), "X": X, "verbose": 0}
+ENGINES = ("to_elasticsearch", "to_opensearch", "to_solr")
 SENTENCE = {"tokens": [("A", "N"), ("b", "V"), ("C", "N")], "dependencies": [(1, 0, "s"), (1, 2, "o")]}
 TOKENS = {"tokens": None, "dependencies": None, "first": None, "second": None, "others": None}
 TOKENS |= {"position_tags": None, "entity_labels": None, "path_tag": "text"}
@@ -573,6 +576,20 @@ def make_calls(folder):
         "save_svmlight_model": Call(
             persistence.save_svmlight_model, {"model": model, "path": folder / "light"}, model="estimator, no default"
         ),
+        **{
+            name: Call(
+                getattr(export, name),
+                {"model": model, "name": "m"} if name in ENGINES else {"model": model},
+                model="estimator, no default",
+                feature_names="names or None",
+                dtype="choice",
+                name="text",
+                bounds="bounds",
+                store="text or None",
+                table="text or None",
+            )
+            for name in export.__all__
+        },
         "ConvergenceDisplay": Call(plots.ConvergenceDisplay.from_estimator, {"estimator": model}, ax=None),
         "PathDisplay": Call(
             plots.PathDisplay.from_estimator, {"estimator": kr.RankSVMCV(alphas=2, cv=2).fit(X, Y)}, ax=None
@@ -660,6 +677,7 @@ PARTS = {
 MODULES = (
     "",
     ".datasets",
+    ".export",
     ".features",
     ".io",
     ".kernels",

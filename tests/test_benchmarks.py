@@ -10,6 +10,7 @@ MODULES = {
     **{name: f"benchmarks.{name}" for name in ("counting", "training", "path", "scaling", "metrics", "reading")},
     "relational": "benchmarks.relational",
     "out_of_core": "benchmarks.out_of_core",
+    "exports": "benchmarks.exports",
     **{
         name: f"benchmarks.peers.{name}"
         for name in ("concordance", "survival", "ndcg", "least_squares", "dask_rankers")
@@ -191,6 +192,17 @@ def test_metrics(quick):
     assert {"ndcg", "err", "auc_interval", "kendall_tau"} <= {row["metric"] for row in rows}
     assert all(float(row["one query"]) > 0 and float(row["queries"]) > 0 for row in rows)
     assert len(found["Bars"]) == len(heading) - 1
+
+
+def test_exports(quick):
+    _, found = quick("exports")
+    differences, orders = found["Largest difference"], found["Pairs of a query in another order"]
+    assert [row["model"] for row in differences] == [row["model"] for row in orders]
+    assert all(float(row["ONNX"]) <= 1e-6 for row in differences)
+    linear = [row for row in differences if "linear" in row["model"] and "Gaussian" not in row["model"]]
+    assert all(row["Solr"] != "–" for row in linear)
+    assert {row["Solr"] for row in differences if row not in linear} == {"–"}
+    assert [bar["verdict"] for bar in found["Bars"]] == ["met"] * 5
 
 
 def test_scaling(quick):
