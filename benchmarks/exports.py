@@ -164,9 +164,9 @@ def measure(run: Run) -> tuple[int, dict[str, dict[str, tuple[float, float] | No
 def report(measured: tuple[int, dict[str, dict[str, tuple[float, float] | None]]], _: Run) -> list[str]:
     m, found = measured
 
-    def cells(which: int, form: str) -> str:
+    def cells(which: int) -> str:
         lines = [
-            [work, *("–" if cell is None else f"{cell[which]:{form}}" for cell in row.values())]
+            [work, *("–" if cell is None else f"{cell[which]:.0e}" if cell[which] else "0" for cell in row.values())]
             for work, row in found.items()
         ]
         return table(("model", *FORMATS), lines)
@@ -174,8 +174,8 @@ def report(measured: tuple[int, dict[str, dict[str, tuple[float, float] | None]]
     return [
         "# Exports",
         ABOUT.format(m=m, query=QUERY),
-        *("## Largest difference", "In relation to the range of the scores.", cells(0, ".0e")),
-        *("## Pairs of a query in another order", "As a share; ties that are broken count as well.", cells(1, ".1e")),
+        *("## Largest difference", "In relation to the range of the scores.", cells(0)),
+        *("## Pairs of a query in another order", "As a share; ties that are broken count as well.", cells(1)),
         *("## Bars", bar_table(judge(found))),
     ]
 
