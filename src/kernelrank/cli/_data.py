@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank._row_scores import score_method
+from kernelrank.cli._targets import separate_targets
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import COMPRESSED, open_for_reading
@@ -123,8 +124,9 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
             f"{args.data}: utilities are required; set their column with --target. The columns are {columns}."
         )
     names = getattr(model, "feature_names_in_", None)
-    wanted = list(names) if names is not None else None
-    return Data(
+    others = getattr(args, "other_targets", [])
+    wanted = [*names, *others] if names is not None else None
+    data = Data(
         *load_table(
             args.data,
             format=cast(Literal["csv", "parquet"], kind),
@@ -133,9 +135,11 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
             weight=args.weight,
             observed=args.observed,
             drop=args.drop,
-            features=wanted if features else [],
+            features=wanted if features else others,
         )
     )
+    X, y = separate_targets(data.X, data.y, [args.target, *others], args.data)
+    return data._replace(X=X, y=y)
 
 
 def kind_of(args: argparse.Namespace) -> Kind:
@@ -172,12 +176,7 @@ def read_model(path: str, widest: int = 0) -> Any:
     with open(path, "rb") as file:
         beginning = file.read(len(_OF_SVMLIGHT))
     if beginning.startswith(_OF_ZIP):
-        model = load_model(path)
-        if not getattr(model, "_single", True):
-            raise ValueError(
-                f"{path}: the model predicts several outputs, but the command line supports one. Use it in Python."
-            )
-        return model
+        return load_model(path)
     if beginning == _OF_SVMLIGHT:
         return read_svmlight_model(path, widest=widest)
     raise ModelFormatError(f"{path}: neither a model of kernelrank nor one of SVM^light or SVM^rank.")

@@ -25,7 +25,13 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("auto", "svmlight", "csv", "parquet"), default="auto", help="default: by file name"
     )
     group.add_argument("--zero-based", action="store_true", help="svmlight: features count from 0, not 1")
-    group.add_argument("--target", metavar="COLUMN", help="table: column of utilities")
+    group.add_argument(
+        "--target",
+        metavar="COLUMN",
+        action=_Targets,
+        help="table: column of utilities; may be repeated for several targets (rankrls, rls, greedy)",
+    )
+    parser.set_defaults(other_targets=[])
     group.add_argument("--qid", metavar="COLUMN", help='table: column of queries (default: "qid", if present)')
     group.add_argument("--weight", metavar="COLUMN", help="table: column of weights")
     group.add_argument(
@@ -38,10 +44,63 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class _Targets(argparse.Action):
+    """Option whose first value is the target, and whose further values are further targets."""
+
+    def __call__(self, parser: argparse.ArgumentParser, args: argparse.Namespace, value: Any, *_: Any) -> None:
+        if args.target is None:
+            args.target = value
+        else:
+            args.other_targets = [*args.other_targets, value]
+
+
+def add_pairs(parser: argparse.ArgumentParser) -> None:
+    """Add the options of preferences, which take the place of utilities."""
+    group = parser.add_argument_group("preferences")
+    group.add_argument(
+        "--pairs",
+        metavar="FILE",
+        help="pairs of rows instead of utilities: a winner and a loser per line, as two columns separated by a space,"
+        " or as CSV with a header winner,loser[,weight][,magnitude]",
+    )
+    group.add_argument(
+        "--id",
+        metavar="COLUMN",
+        help="table: column of the ids in that file (default: numbers of the rows, from 1)",
+    )
+
+
+def alpha_or_auto(text: str) -> float | str:
+    """Parse alpha, or "auto", as the type of an argument."""
+    try:
+        return "auto" if text == "auto" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number or auto, got {text!r}") from None
+
+
 def add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
     """Add the options of the estimators; those that are not set keep the estimator's defaults."""
     group = parser.add_argument_group("training")
-    group.add_argument("--method", choices=("ranksvm", "rankrls"), default="ranksvm", help="default: %(default)s")
+    group.add_argument(
+        "--method",
+        choices=("ranksvm", "rankrls", "rls", "ordinal", "greedy"),
+        default="ranksvm",
+        help="ranksvm (default): hinge loss of pairs; rankrls: squared loss of pairs; rls: squared loss of rows, which"
+        " uses queries in folds and metrics only; ordinal: thresholds between ordered classes; greedy: rankrls with"
+        " selected features. cv and --alpha auto are for the first three",
+    )
+    group.add_argument(
+        "--cost",
+        choices=("magnitude", "unit", "relative"),
+        help="rankrls: target and weight of a pair, by the difference of its utilities (default: magnitude)",
+    )
+    group.add_argument(
+        "-k",
+        "--n-features",
+        type=positive_number,
+        metavar="K",
+        help="greedy: number of features to select (default: as long as the held-out error decreases)",
+    )
     group.add_argument("--ties", choices=("keep", "drop"), help="rankrls: pairs with equal utilities (default: keep)")
     group.add_argument("--loss", choices=("hinge", "squared_hinge"), help="ranksvm: loss function (default: hinge)")
     group.add_argument(
@@ -54,7 +113,7 @@ def add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
         "--tol",
         type=float,
         help="ranksvm: stop at a certified gap of TOL, or of 10 * TOL * max(objective, 0.01) if that is smaller"
-        " (default: 0.001); rankrls, if iterative: tolerance of the residual (default: 1e-06)",
+        " (default: 0.001); rankrls and rls, if iterative: tolerance of the residual (default: 1e-06)",
     )
     group.add_argument("--max-iter", type=int, help="maximum number of iterations (default: 1000)")
     group.add_argument("--jobs", type=int, metavar="N", help="number of threads; -1 for all cores (default: 1)")

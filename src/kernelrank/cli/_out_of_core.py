@@ -9,6 +9,7 @@ from typing import Any, cast
 from kernelrank import RankSVM
 from kernelrank._progress import Progress
 from kernelrank.cli._data import Data, Kind, explain_index, kind_of
+from kernelrank.cli._working import PATIENCE, on_terminal
 from kernelrank.io import RowStore
 from kernelrank.kernels import Linear, make_kernel
 
@@ -22,8 +23,12 @@ def is_stored(args: argparse.Namespace) -> bool:
 
 def check_method(args: argparse.Namespace) -> None:
     """Raise an error unless the method of a command can train without loading the rows."""
-    if args.kernel not in (None, "linear") or (args.method != "ranksvm" and args.dask is None):
-        raise ValueError("Data out of core require --method ranksvm and --kernel linear.")
+    methods = ("ranksvm",) if args.dask is None else ("ranksvm", "rankrls")
+    if args.kernel not in (None, "linear") or args.method not in methods:
+        raise ValueError(f"Data out of core require --method {' or '.join(methods)} and --kernel linear.")
+    refused = {"--alpha auto": args.alpha == "auto", "--pairs": args.pairs, "Several targets": args.other_targets}
+    for what in (what for what, given in refused.items() if given):
+        raise ValueError(f"{what} cannot be used with data out of core, only with data in memory.")
 
 
 def stored_data(args: argparse.Namespace) -> Data:
@@ -38,7 +43,7 @@ def stored_data(args: argparse.Namespace) -> Data:
     if args.data == "-" and not args.out_of_core:
         raise ValueError("--out-of-core needs the name of a folder for standard input.")
     folder = args.out_of_core or f"{args.data.rstrip('/')}.store"
-    with Progress(not args.quiet) as progress:
+    with Progress(on_terminal(args), patience=PATIENCE) as progress:
 
         def report(n_rows: int, share: float | None) -> None:
             told = "" if share is None else f", {share:.0%}"

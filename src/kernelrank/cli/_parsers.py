@@ -9,7 +9,16 @@ import argparse
 from collections.abc import Callable
 from typing import TypeAlias
 
-from kernelrank.cli._options import DATA_HELP, METRIC_HELP, add_data, add_metrics, add_output, add_training
+from kernelrank.cli._options import (
+    DATA_HELP,
+    METRIC_HELP,
+    add_data,
+    add_metrics,
+    add_output,
+    add_pairs,
+    add_training,
+    alpha_or_auto,
+)
 
 # Adds a command by its name, its summary, an example and notes.
 Add: TypeAlias = Callable[..., argparse.ArgumentParser]
@@ -44,7 +53,13 @@ def train(add: Add) -> None:
         help="train on the Dask cluster of this scheduler, whose workers read the rows: those of --out-of-core, in a"
         " folder that they can see",
     )
-    parser.add_argument("--alpha", type=float, default=1e-3, help="regularisation parameter (default: %(default)g)")
+    parser.add_argument(
+        "--alpha",
+        type=alpha_or_auto,
+        default=1e-3,
+        help="regularisation parameter, or auto: chosen by cross-validation of the whole path (default: %(default)g)",
+    )
+    add_pairs(parser)
     add_training(parser, several=False)
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="file to save the model to")
 
@@ -86,6 +101,7 @@ def evaluate(add: Add) -> None:
     what.add_argument("-m", "--model", help="model file to compute scores with")
     what.add_argument("-s", "--scores", metavar="FILE", help="file of scores, one per line")
     add_metrics(parser)
+    add_pairs(parser)
     parser.add_argument("--per-query", action="store_true", help="also show the values per query")
     add_output(parser)
 
@@ -110,13 +126,12 @@ def cv(add: Add) -> None:
     parser.add_argument(
         "--folds", type=int, default=5, help="number of folds; queries are not split (default: %(default)s)"
     )
-    parser.add_argument(
-        "--select", default="concordance", metavar="METRIC", help="metric that alpha maximises (default: %(default)s)"
-    )
+    parser.add_argument("--select", metavar="METRIC", help="metric that alpha maximises (default: concordance)")
     parser.add_argument(
         "--seed", type=int, default=0, help="random seed of folds of rows without queries (default: %(default)s)"
     )
     add_metrics(parser)
+    add_pairs(parser)
     add_training(parser, several=True)
     parser.add_argument("-o", "--output", metavar="MODEL", help="file to save the model trained on all rows to")
 
