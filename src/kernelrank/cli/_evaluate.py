@@ -65,7 +65,7 @@ def _evaluate_targets(model: Any, args: argparse.Namespace) -> tuple[Data, list[
     elif model is None:
         scores = read_scores(args.scores, data.n_rows, args.data)
     else:
-        scores = take_targets(model, args, score_rows(model, data.X))
+        scores = take_targets(model, args, score_rows(model, data.X, data.qid))
     given = {"sample_weight": data.weight, "observed": data.observed}
     found = []
     for truth, predicted in zip(_columns(y), _columns(scores), strict=True):
@@ -84,7 +84,7 @@ def _evaluate_pairs(model: Any, args: argparse.Namespace) -> tuple[Data, list[Va
     data, preferences = read_preferences(args, model)
     undefined = "skip" if args.undefined is None else args.undefined
     given = {"weight": preferences.weight, "qid": data.qid, "undefined": undefined}
-    values = pair_accuracy(preferences.pairs, score_rows(model, data.X), per_query=True, **given)
+    values = pair_accuracy(preferences.pairs, score_rows(model, data.X, data.qid), per_query=True, **given)
     return data, [{PAIR_ACCURACY: np.atleast_1d(values)}]
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from kernelrank import RankSVM
 from kernelrank._progress import Progress
 from kernelrank.cli._data import Data, Kind, explain_index, kind_of
+from kernelrank.cli._preprocessing import refuse_preparation
 from kernelrank.cli._working import PATIENCE, on_terminal
 from kernelrank.io import RowStore
 from kernelrank.kernels import Linear, make_kernel
@@ -33,6 +34,7 @@ def check_method(args: argparse.Namespace) -> None:
 
 def stored_data(args: argparse.Namespace) -> Data:
     """Return the rows of a command that trains without loading them: those of a store, or of a file written to one."""
+    refuse_preparation(args)
     if is_stored(args):
         if args.out_of_core is not None:
             raise ValueError(f"--out-of-core is for files, but {args.data} is a folder; leave it out.")

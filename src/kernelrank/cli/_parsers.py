@@ -16,6 +16,7 @@ from kernelrank.cli._options import (
     add_metrics,
     add_output,
     add_pairs,
+    add_preprocessing,
     add_training,
     alpha_or_auto,
 )
@@ -39,6 +40,7 @@ def train(add: Add) -> None:
     """Add the command ``train``."""
     parser = add("train", "train a model and save it", _TRAIN_EXAMPLE, DATA_HELP)
     add_data(parser)
+    add_preprocessing(parser)
     parser.add_argument(
         "--out-of-core",
         metavar="FOLDER",
@@ -120,6 +122,7 @@ def cv(add: Add) -> None:
         "cv", "choose alpha by cross-validation and estimate the performance", _CV_EXAMPLE, DATA_HELP, METRIC_HELP
     )
     add_data(parser)
+    add_preprocessing(parser)
     parser.add_argument(
         "--alphas", default="20", help="minimum number, or values: 1e-3,1e-2,1e-1 (default: %(default)s)"
     )

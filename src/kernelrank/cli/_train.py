@@ -14,6 +14,7 @@ from kernelrank.cli._methods import make_model
 from kernelrank.cli._out_of_core import check_method, is_stored, stored_data
 from kernelrank.cli._output import print_json, print_record, print_selection, print_table
 from kernelrank.cli._pairs import read_preferences
+from kernelrank.cli._preprocessing import print_columns
 from kernelrank.cli._results import describe, describe_path, describe_selection
 from kernelrank.cli._working import Working, on_terminal
 
@@ -68,8 +69,11 @@ def _describe_search(model: Any, fitted: Fitted) -> dict[str, Any]:
 
 def _print(result: dict[str, Any]) -> None:
     """Print the result, and as tables what has several rows."""
-    path, selected = (result.pop(name, None) for name in ("path", "selected"))
+    path, selected, columns = (result.pop(name, None) for name in ("path", "selected", "columns"))
     print_record(result)
+    if columns is not None:
+        print()
+        print_columns(columns)
     if path is not None:
         print()
         rows = [(f"{p['alpha']:.4g}", p["mean"], p["std"], "*" if p["alpha"] == result["alpha"] else "") for p in path]

@@ -113,7 +113,7 @@ def load_table(
     drop = list(drop)
     name = name_of(source)
     ids_in = ids_column(target, qid, weight, [*drop, observed])
-    frame, is_text = _read(source, format, {*text, ids_in} - {None})
+    frame, is_text = _read(source, format, {*text, *([] if ids_in is None else [ids_in])})
     return split_table(frame, is_text, name, target, qid, weight, drop, features, observed, numeric=bool(numeric))
 
 
@@ -224,7 +224,9 @@ def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: Abs
     # rows are of another type than the first, reading fails; only columns that are empty so far can be misread.
     try:
         frame = read(_FIRST_ROWS)
-        if len(frame) <= _FIRST_ROWS or not any(column.null_count() == _FIRST_ROWS for column in frame.head(_FIRST_ROWS)):
+        if len(frame) <= _FIRST_ROWS or not any(
+            column.null_count() == _FIRST_ROWS for column in frame.head(_FIRST_ROWS)
+        ):
             return frame
     except pl.exceptions.ComputeError:
         pass
@@ -333,12 +335,12 @@ def check_numbers(series: nw.Series[Any], name: str, remedy: str, *, missing: bo
             raise ValueError(f'{name}: column "{series.name}" holds {series[row]} in row {row + 1} of the data.')
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         return
-    values = series.to_list()
-    if missing and all(value is None for value in values):
+    held = series.to_list()
+    if missing and all(value is None for value in held):
         return  # a column of no type
-    row = next((row for row, value in enumerate(values) if value is not None and not _is_number(value)), 0)
+    row = next((row for row, value in enumerate(held) if value is not None and not _is_number(value)), 0)
     raise ValueError(
-        f'{name}: column "{series.name}" does not hold numbers, but {values[row]!r} in row {row + 1} of the data;'
+        f'{name}: column "{series.name}" does not hold numbers, but {held[row]!r} in row {row + 1} of the data;'
         f" {remedy}."
     )
 

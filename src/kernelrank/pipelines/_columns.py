@@ -24,11 +24,14 @@ class Columns(NamedTuple):
     numbers, categories : list of str
     left_out : dict
         Reasons by column.
+    n_values : int
+        Number of values of all rows when categories have one feature per value.
     """
 
     numbers: list[str]
     categories: list[str]
     left_out: dict[str, str]
+    n_values: int
 
 
 def sort_columns(
@@ -48,19 +51,26 @@ def sort_columns(
     chosen = _choose(table.columns, categorical, drop, keep)
     if len(table) == 0:
         raise ValueError("frame has no rows.")
-    found = Columns([], [], {})
+    numbers, categories, left_out, n_features = list[str](), list[str](), dict[str, str](), 0
     for name in chosen:
         series = table[name]
         is_category = name in categorical or _is_category(series)
-        reason = _why_not_category(series, min_frequency, name in categorical) if is_category else _why_not(series)
-        if reason is not None:
-            found.left_out[name] = reason
+        if is_category:
+            counts = value_counts(series)
+            if name not in categorical:
+                _refuse_numbers(series, counts)
+            reason, n = _why_not_category(counts, min_frequency), _count_features(counts, min_frequency)
         else:
-            (found.categories if is_category else found.numbers).append(name)
-    if not found.numbers and not found.categories:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in found.left_out.items())
+            reason, n = _why_not(series), 2
+        if reason is not None:
+            left_out[name] = reason
+        else:
+            (categories if is_category else numbers).append(name)
+            n_features += n
+    if not numbers and not categories:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise ValueError(f"frame has no column that can be a feature ({reasons or 'there are none'}).")
-    return found
+    return Columns(numbers, categories, left_out, n_features * len(table))
 
 
 def _choose(
@@ -115,8 +125,8 @@ def _why_not(series: nw.Series[Any]) -> str | None:
         if infinite.any():
             row = int(np.argmax(infinite))
             raise ValueError(
-                f"The column {series.name!r} holds {values[row]} in row {row + 1}. Replace infinite values by numbers or"
-                " by missing values, or leave the column out (drop)."
+                f"The column {series.name!r} holds {values[row]} in row {row + 1}. Replace infinite values by"
+                " numbers or by missing values, or leave the column out (drop)."
             )
         low, high = np.nanmin(values), np.nanmax(values)
     else:
@@ -124,16 +134,18 @@ def _why_not(series: nw.Series[Any]) -> str | None:
     return "all values are equal" if low == high and not n_missing else None
 
 
-def _why_not_category(series: nw.Series[Any], min_frequency: int, is_chosen: bool) -> str | None:
+def _why_not_category(counts: dict[Any, int], min_frequency: int) -> str | None:
     """Return why a column of categories says nothing; None if it does."""
-    counts = value_counts(series)
     if len(counts) < 2:
         return "all values are equal"
-    if not is_chosen:
-        _refuse_numbers(series, counts)
     if max(counts.values()) < min_frequency:
         return f"no value occurs in {min_frequency} rows"
     return None
+
+
+def _count_features(counts: dict[Any, int], min_frequency: int) -> int:
+    frequent = sum(n >= min_frequency for n in counts.values())
+    return frequent + (frequent < len(counts))
 
 
 def _refuse_numbers(series: nw.Series[Any], counts: dict[Any, int]) -> None:

@@ -63,14 +63,14 @@ def make_query_pipeline(
 
 
 def _of_last_step(name: str) -> Any:
-    """Return a method of ``Pipeline`` that removes the column of queries from X, and passes it to the steps it is for."""
+    """Return a method of ``Pipeline`` that passes the queries, and no column of them, to the steps that use them."""
 
     def is_available(pipeline: QueryPipeline) -> bool:
         return callable(getattr(super(QueryPipeline, pipeline), name))  # or raises an AttributeError with the reason
 
     def method(self: QueryPipeline, X: Any, *, qid: ArrayLike | None = None, **params: Any) -> Any:
         X, qid = separate_qid(X, qid)
-        if not self._transforms_by_queries:
+        if not self.transforms_by_queries:
             return getattr(super(QueryPipeline, self), name)(X, **params)
         _require(qid, name)
         return _call(self.steps[-1][1], name, self._transformed(X, qid), qid, **params)
@@ -199,13 +199,13 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         X, qid = separate_qid(X, qid)
         last = self.steps[-1][1]
         takes_qid = _takes_qid(last.score)  # but not the accuracy of a classifier
-        if takes_qid or self._transforms_by_queries:
+        if takes_qid or self.transforms_by_queries:
             _require(qid, "score")
         else:
             return float(super().score(X, y, sample_weight, **params))
-        if get_config()["enable_metadata_routing"] and not self._transforms_by_queries:
+        if get_config()["enable_metadata_routing"] and not self.transforms_by_queries:
             return float(super().score(X, y, sample_weight, qid=qid, **params))
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        given: dict[str, Any] = {} if sample_weight is None else {"sample_weight": sample_weight}
         if takes_qid:
             given["qid"] = qid
         return float(last.score(self._transformed(X, qid), y, **given))
@@ -251,7 +251,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
             If there are no queries.
         """
         X, qid = separate_qid(X, qid)
-        if self._transforms_by_queries:
+        if self.transforms_by_queries:
             _require(qid, "rank")
         return self.steps[-1][1].rank(self._transformed(X, qid), qid)
 
@@ -263,7 +263,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
     transform = _of_last_step("transform")
 
     @property
-    def _transforms_by_queries(self) -> bool:
+    def transforms_by_queries(self) -> bool:
         """Whether ``transform`` of a step uses the queries."""
         return any(_uses_queries(step, "transform") for _, step in self.steps)
 
@@ -293,7 +293,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
 def _uses_queries(step: Any, name: str) -> bool:
     """Return whether a method of a step, other than ``fit`` and ``score``, takes queries."""
     if isinstance(step, QueryPipeline):
-        return step._transforms_by_queries
+        return step.transforms_by_queries
     return hasattr(step, name) and _takes_qid(getattr(step, name))
 
 

@@ -25,8 +25,8 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
     LETOR from its raw values. Features whose level or unit differs between queries, such as prices in several
     currencies, become comparable; differences between queries, which no ranking within queries can use, are lost.
 
-    Nothing is learnt in ``fit``: ``transform`` scales the rows of a query by each other. It therefore needs the queries,
-    also of new rows, and all rows of a query at once. In a pipeline, use
+    Nothing is learnt in ``fit``: ``transform`` scales the rows of a query by each other. It therefore needs the
+    queries, also of new rows, and all rows of a query at once. In a pipeline, use
     :func:`kernelrank.pipelines.make_query_pipeline`, which passes them on.
 
     Sparse rows are divided by the range of the feature in the query, zeros included, but the minimum is not subtracted,
@@ -168,10 +168,7 @@ def _scale_dense(
     starts = np.cumsum(sizes) - sizes
     low, high = np.minimum.reduceat(grouped, starts), np.maximum.reduceat(grouped, starts)
     halves = _halves(low, high)
-    if (halves == 1).all():
-        scaled = X - low[codes]
-    else:
-        scaled = X * halves[codes] - (low * halves)[codes]
+    scaled = X - low[codes] if (halves == 1).all() else X * halves[codes] - (low * halves)[codes]
     scaled /= _divisor(high * halves - low * halves)[codes]
     scaled += 0.0  # turns -0.0 into 0.0
     return np.asarray(scaled)

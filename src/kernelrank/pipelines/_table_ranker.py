@@ -9,6 +9,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils import get_tags
 
 from kernelrank._columns import as_frame
 from kernelrank._rules import COUNT, ESTIMATOR, NAMES, NONE, choice
@@ -20,6 +21,7 @@ from kernelrank.pipelines._query_scaler import QueryScaler
 
 Scale = Literal["standard", "none", "query"]
 
+_LARGE = 10_000_000  # elements from which features may be a sparse matrix
 SCALE = choice("standard", "none", "query")
 MIN_FREQUENCY = 5
 
@@ -42,7 +44,7 @@ def make_table_ranker(
     - **numbers**: a missing value becomes the mean of the column, and 1 in a further feature that says where values
       are missing (``SimpleImputer``); then mean 0 and variance 1 (``StandardScaler``), if ``scale="standard"``;
     - **text, categories and booleans**: one feature per value (``OneHotEncoder``). Values of fewer than
-      `min_frequency` rows share one feature, and missing values have their own;
+      `min_frequency` rows share one feature. Missing is a value, too;
     - **left out**: columns where all values are equal, and text of which no value occurs in `min_frequency` rows, such
       as names.
 
@@ -74,8 +76,9 @@ def make_table_ranker(
     Returns
     -------
     Pipeline
-        A :class:`QueryPipeline` if `frame` has a column named "qid", or if ``scale="query"``. Features are a sparse
-        matrix if less than 30 % of their values are not 0, and otherwise dense.
+        A :class:`QueryPipeline` if `frame` has a column named "qid", or if ``scale="query"``. Features are a dense
+        matrix, but a sparse one if the ranker takes one, there are more than 10 million values, and at least 70 % of
+        them are 0.
 
     Raises
     ------
@@ -116,18 +119,18 @@ def make_table_ranker(
         NAMES(argument, names)
     (NAMES | NONE)("keep", keep)
     COUNT("min_frequency", min_frequency)
-    found = sort_columns(
-        frame, list(categorical), list(drop), None if keep is None else list(keep), int(min_frequency)
-    )
+    found = sort_columns(frame, list(categorical), list(drop), None if keep is None else list(keep), int(min_frequency))
     table = as_frame(frame)
     ranker = RankSVM() if ranker is None else ranker
-    steps = [*preparing_steps(found, scale, int(min_frequency)), (type(ranker).__name__.lower(), ranker)]
+    steps = [*preparing_steps(found, ranker, scale, int(min_frequency)), (type(ranker).__name__.lower(), ranker)]
     has_queries = scale == "query" or (table is not None and QID_COLUMN in table.columns)
     return QueryPipeline(steps) if has_queries else Pipeline(steps)
 
 
-def preparing_steps(columns: Columns, scale: Scale, min_frequency: int) -> list[tuple[str, Any]]:
-    """Return the unfitted steps before the ranker."""
+def preparing_steps(
+    columns: Columns, ranker: Any, scale: Scale, min_frequency: int = MIN_FREQUENCY
+) -> list[tuple[str, Any]]:
+    """Return the unfitted steps before a ranker."""
     # Columns without a value in a fold of a cross-validation are kept, as 0.
     imputer = SimpleImputer(add_indicator=True, keep_empty_features=True)
     numbers = Pipeline([("impute", imputer), ("scale", StandardScaler())]) if scale == "standard" else imputer
@@ -137,5 +140,8 @@ def preparing_steps(columns: Columns, scale: Scale, min_frequency: int) -> list[
         ("categories", encoder, columns.categories),
         ("left_out", "drop", list(columns.left_out)),
     ]
-    steps: list[tuple[str, Any]] = [("columns", ColumnTransformer([part for part in parts if part[2]]))]
+    # Sparse features take less memory and time, but closed forms and kernels need dense ones.
+    sparse = columns.n_values > _LARGE and get_tags(ranker).input_tags.sparse
+    transformer = ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.3 if sparse else 0.0)
+    steps: list[tuple[str, Any]] = [("columns", transformer)]
     return [*steps, ("queries", QueryScaler())] if scale == "query" else steps
