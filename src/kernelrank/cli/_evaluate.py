@@ -83,9 +83,10 @@ def _evaluate_pairs(model: Any, args: argparse.Namespace) -> tuple[Data, list[Va
         raise ValueError("--pairs needs a model with one output: set it with --model.")
     data, preferences = read_preferences(args, model)
     undefined = "skip" if args.undefined is None else args.undefined
-    given = {"weight": preferences.weight, "qid": data.qid, "undefined": undefined}
-    values = pair_accuracy(preferences.pairs, score_rows(model, data.X), per_query=True, **given)
-    return data, [{PAIR_ACCURACY: np.atleast_1d(values)}]
+    scores = score_rows(model, data.X)
+    given: dict[str, Any] = {"weight": preferences.weight, "qid": data.qid, "undefined": undefined}
+    values = pair_accuracy(preferences.pairs, scores, per_query=True, **given)
+    return data, [{PAIR_ACCURACY: np.atleast_1d(np.asarray(values))}]
 
 
 def _columns(values: Vector) -> list[Vector]:
