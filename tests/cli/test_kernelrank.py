@@ -15,7 +15,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 
-from kernelrank import RLS, OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV, cli, metrics
+from kernelrank import OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV, cli, metrics
 from kernelrank.cli import _data
 from kernelrank.cli._terms import in_terms_of_options
 from kernelrank.estimators._alphas import warn_at_end
@@ -361,11 +361,6 @@ class TestLeastSquares:
             ):
                 assert shell(*command, program=program).code == 0
                 np.testing.assert_allclose(np.loadtxt(scores), model.predict(rows), rtol=1e-12)
-
-    def test_one_output_only(self, shell, train, tmp_path):
-        save_model(RLS().fit(train.X, np.stack([train.y, -train.y], axis=1)), tmp_path / "m")
-        shell("predict", train.path, "-m", tmp_path / "m").assert_refused("several outputs")
-        shell("evaluate", train.path, "-m", tmp_path / "m").assert_refused("several outputs")
 
 
 class TestKernels:
