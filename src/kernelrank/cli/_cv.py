@@ -18,6 +18,7 @@ from kernelrank.cli._methods import make_model, parse_alphas
 from kernelrank.cli._metrics import choose_metrics, name_choice, warn_of_gains
 from kernelrank.cli._output import print_json, print_table, show
 from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences
+from kernelrank.cli._preprocessing import print_columns
 from kernelrank.cli._results import describe, describe_path, spread
 from kernelrank.cli._targets import names_of_targets
 from kernelrank.cli._working import Working, on_terminal
@@ -109,6 +110,9 @@ def _summarise_folds(values: Any, n_queries: Any) -> dict[str, Any]:
 
 
 def _print_choice(result: dict[str, Any]) -> None:
+    if result.get("columns") is not None:
+        print_columns(result["columns"])
+        print()
     if result["kernels"] is not None:
         tried = [name for name in result["kernels"][0] if name != "mean"]
         means = [kernel["mean"] for kernel in result["kernels"]]
@@ -137,5 +141,7 @@ def _print_choice(result: dict[str, Any]) -> None:
     print("\nalpha was chosen on the same folds, so these estimates are slightly optimistic.")
     if result.get("held_out") == "pairs":
         print("Pairs were held out, and not rows: this is the performance for further pairs of the same rows.")
+    if result.get("columns") is not None:
+        print("Means, deviations and categories of columns are those of all rows; targets were not used for them.")
     if result["model"] is not None:
         print(f"model trained on all rows: {result['model']}")

@@ -11,6 +11,7 @@ from kernelrank.cli._columns import read_column, without_columns
 from kernelrank.cli._data import Data, read_data
 from kernelrank.cli._methods import make_model
 from kernelrank.cli._output import print_json, print_record
+from kernelrank.cli._preprocessing import print_columns
 from kernelrank.cli._results import describe
 from kernelrank.cli._working import Working, on_terminal
 from kernelrank.model_selection import Estimate, PermutationTest, estimate_auc, estimate_concordance, permutation_test
@@ -99,7 +100,7 @@ def _describe_test(tested: PermutationTest) -> dict[str, Any]:
 
 def _print(result: dict[str, Any]) -> None:
     low, high = result["interval"]
-    tested = result.pop("permutation_test")
+    tested, columns = result.pop("permutation_test"), result.pop("columns", None)
     told = {
         **result,
         "interval": f"{low:.4f} to {high:.4f} ({100 * result['confidence']:g} %, from {result['interval_from']})",
@@ -112,3 +113,6 @@ def _print(result: dict[str, Any]) -> None:
         told["p_value"] = f"{tested['pvalue']:.4g} ({error})"
         told["permutations"] = f"{tested['n_permutations']:,} of {tested['exchanged']}"
     print_record(told)
+    if columns is not None:
+        print()
+        print_columns(columns)

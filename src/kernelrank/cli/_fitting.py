@@ -69,13 +69,14 @@ def _fit_pairs(model: Any, data: Data, preferences: Preferences) -> None:
 
 
 def save(model: Any, data: Data, args: argparse.Namespace) -> None:
-    """Save a model to the output file of a command."""
-    if not hasattr(model, "feature_names_in_"):
+    """Save a model to the output file of a command, with the preprocessing of its features."""
+    whole = model if data.preparation is None else data.preparation.pipeline(model, queries=data.qid is not None)
+    if not hasattr(whole, "feature_names_in_"):
         # How to count the features of other files.
         model.zero_based_ = bool(data.X.zero_based) if isinstance(data.X, RowStore) else args.zero_based
     if names := names_of_targets(args):
         model.target_names_ = np.array(names, dtype=object)
-    save_model(model, args.output)
+    save_model(whole, args.output)
 
 
 def certificate(model: Any) -> dict[str, float | None]:

@@ -44,6 +44,35 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_preprocessing(parser: argparse.ArgumentParser) -> None:
+    """Add the options of preprocessing, which becomes a part of the model."""
+    group = parser.add_argument_group(
+        "preprocessing",
+        "In tables, text and booleans become one feature per value, rare values share one, and missing numbers become"
+        " the mean and are marked by a feature of their own. The model file includes all of this.",
+    )
+    group.add_argument(
+        "--scale",
+        choices=("none", "standard", "query"),
+        help="standard: variance 1 and, in tables, mean 0; query: to [0, 1] inside each query; default: standard for"
+        " tables, none for svmlight text and with --out-of-core",
+    )
+    group.add_argument(
+        "--categorical",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="table: column of numbers to treat as categories; may be repeated",
+    )
+    group.add_argument(
+        "--keep",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="table: column to use as a feature; may be repeated (default: all that are left)",
+    )
+
+
 class _Targets(argparse.Action):
     """Option whose first value is the target, and whose further values are further targets."""
 

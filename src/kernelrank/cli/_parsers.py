@@ -20,6 +20,7 @@ from kernelrank.cli._options import (
     add_metrics,
     add_output,
     add_pairs,
+    add_preprocessing,
     add_strict,
     add_training,
 )
@@ -54,6 +55,7 @@ def train(add: Add) -> None:
     """Add the command ``train``."""
     parser = add("train", "train a model and save it", _TRAIN_EXAMPLE, DATA_HELP)
     add_data(parser)
+    add_preprocessing(parser)
     parser.add_argument(
         "--out-of-core",
         metavar="FOLDER",
@@ -131,6 +133,7 @@ def cv(add: Add) -> None:
         "cv", "choose alpha by cross-validation and estimate the performance", _CV_EXAMPLE, DATA_HELP, METRIC_HELP
     )
     add_data(parser)
+    add_preprocessing(parser)
     add_alphas(parser)
     parser.add_argument(
         "--folds", type=int, default=5, help="number of folds; queries are not split (default: %(default)s)"
@@ -164,6 +167,7 @@ def estimate(add: Add) -> None:
         _ESTIMATE_HELP,
     )
     add_data(parser)
+    add_preprocessing(parser)
     add_groups(parser)
     parser.add_argument(
         "--strategy",
@@ -204,6 +208,7 @@ def select(add: Add) -> None:
     """Add the command ``select``."""
     parser = add("select", "select features greedily, by the held-out error", _SELECT_EXAMPLE, DATA_HELP, _SELECT_HELP)
     add_data(parser)
+    add_preprocessing(parser)
     parser.add_argument(
         "-k",
         "--n-features",

@@ -28,7 +28,7 @@ def predict(args: argparse.Namespace) -> int:
     with warnings.catch_warnings(), Working(on_terminal(args), f"reading {args.data}"):
         warnings.filterwarnings("ignore", "the model was trained with queries")  # scores do not need queries
         data = applied_data(args, model, labels=False) if is_stored(args) else read_data(args, model, target=False)
-    scores = score_rows(model, data.X)
+    scores = score_rows(model, data.X, data.qid)
     write_scores(args.output, scores, names_of_outputs(model, scores), as_json=args.json)
     return 0
 

@@ -14,12 +14,11 @@ from sklearn.metrics import precision_score, recall_score
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from kernelrank import RLSCV
-from kernelrank._progress import FoldProgress
 from kernelrank.cli._data import check_target, read_model
 from kernelrank.cli._methods import parse_alphas
 from kernelrank.cli._output import print_json, print_record, print_table
 from kernelrank.cli._results import spread
-from kernelrank.cli._working import PATIENCE, Working, on_terminal
+from kernelrank.cli._working import Working, bar_of_folds, on_terminal
 from kernelrank.estimators._folds import make_folds
 from kernelrank.io._files import replace_file
 from kernelrank.kernels import AllPaths, Polynomial
@@ -106,7 +105,7 @@ def _cross_validate(
     y = corpus.y
     folds = make_folds(args.folds, y.astype(np.float64), None, corpus.document, args.seed)
     measured = []
-    with FoldProgress(on_terminal(args), patience=PATIENCE) as progress:
+    with bar_of_folds(args) as progress:
         for number, fold in enumerate(folds):
             progress(number, len(folds))
             fitted = _fit(model, graphs, corpus, fold.train)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.io._files import open_for_reading
+from kernelrank.io._tables import check_numbers
+from kernelrank.pipelines._inputs import last_step
 
 
 def separate_targets(
@@ -27,8 +29,7 @@ def separate_targets(
     for name in names[1:]:
         if name not in frame.columns:
             raise ValueError(f'{path}: there is no column "{name}" that could be a further target.')
-        if not (frame[name].dtype.is_numeric() or frame[name].dtype == nw.Boolean):
-            raise ValueError(f'{path}: column "{name}" does not hold numbers, and cannot be a target.')
+        check_numbers(frame[name], path, "encode it")
         columns.append(np.asarray(frame[name].to_numpy(), dtype=np.float64))
     return frame.drop(*names[1:]).to_native(), np.column_stack(columns)
 
@@ -42,13 +43,14 @@ def names_of_outputs(model: Any, scores: NDArray[np.float64]) -> list[str]:
     """Return the names of the targets that a model predicts, if there are several."""
     if scores.ndim == 1:
         return []
+    model = last_step(model)
     numbered = [f"target_{number}" for number in range(1, scores.shape[1] + 1)]
     return list(map(str, getattr(model, "target_names_", numbered)))
 
 
 def take_targets(model: Any, args: argparse.Namespace, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the scores of a model that belong to the targets of a command, by name if the model has names."""
-    names = names_of_targets(args)
+    names, model = names_of_targets(args), last_step(model)
     if scores.ndim == 1:
         if names:
             raise ValueError(f"The model predicts one target, but --target names {', '.join(names)}.")

@@ -15,6 +15,7 @@ from kernelrank.cli._methods import make_model
 from kernelrank.cli._out_of_core import check_method, is_stored, stored_data
 from kernelrank.cli._output import print_json, print_record, print_selection, print_table
 from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences
+from kernelrank.cli._preprocessing import print_columns
 from kernelrank.cli._results import describe, describe_path, describe_selection
 from kernelrank.cli._working import Working, on_terminal
 
@@ -44,7 +45,7 @@ def train(args: argparse.Namespace) -> int:
         "weight_of_pairs" if weighted else "n_pairs": getattr(model, "n_pairs_", None),
         "alpha": model.alpha_ if searched else model.alpha,
         **(_describe_search(model, data, fitted, args) if searched else {}),
-        **describe_selection(model, args),
+        **describe_selection(model, data, args),
         **certificate(model),
         "converged": fitted.converged,
         "iterations": getattr(model, "n_iter_", None),
@@ -73,8 +74,11 @@ def _describe_search(model: Any, data: Data, fitted: Fitted, args: argparse.Name
 
 def _print(result: dict[str, Any]) -> None:
     """Print the result, and as tables what has several rows."""
-    path, selected = (result.pop(name, None) for name in ("path", "selected"))
+    path, selected, columns = (result.pop(name, None) for name in ("path", "selected", "columns"))
     print_record(result)
+    if columns is not None:
+        print()
+        print_columns(columns)
     if path is not None:
         print()
         rows = [(f"{p['alpha']:.4g}", p["mean"], p["std"], "*" if p["alpha"] == result["alpha"] else "") for p in path]
