@@ -17,6 +17,7 @@ from kernelrank.cli._results import describe, summary
 from kernelrank.cli._targets import names_of_targets, read_columns, take_targets
 from kernelrank.cli._working import Working, on_terminal
 from kernelrank.metrics import pair_accuracy
+from kernelrank.pipelines._inputs import last_step
 
 Vector = NDArray[np.float64]
 Values = dict[str, Vector]  # of each metric, one per query
@@ -79,13 +80,14 @@ def _evaluate_pairs(model: Any, args: argparse.Namespace) -> tuple[Data, list[Va
     """Return the data, and the share of given pairs in the right order."""
     if args.metric is not None:
         raise ValueError(f"--metric is for utilities; with --pairs, the metric is {PAIR_ACCURACY}.")
-    if model is None or getattr(model, "target_names_", None) is not None:
+    if model is None or not getattr(last_step(model), "_single", True):
         raise ValueError("--pairs needs a model with one output: set it with --model.")
     data, preferences = read_preferences(args, model)
     undefined = "skip" if args.undefined is None else args.undefined
-    given = {"weight": preferences.weight, "qid": data.qid, "undefined": undefined}
-    values = pair_accuracy(preferences.pairs, score_rows(model, data.X, data.qid), per_query=True, **given)
-    return data, [{PAIR_ACCURACY: np.atleast_1d(values)}]
+    scores = score_rows(model, data.X, data.qid)
+    given: dict[str, Any] = {"weight": preferences.weight, "qid": data.qid, "undefined": undefined}
+    values = pair_accuracy(preferences.pairs, scores, per_query=True, **given)
+    return data, [{PAIR_ACCURACY: np.atleast_1d(np.asarray(values))}]
 
 
 def _columns(values: Vector) -> list[Vector]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kernelrank import (
@@ -27,6 +27,10 @@ _SQUARES = {**_KERNEL, **_QUERIES, "ties": "ties", "cost": "cost"}
 
 # Data that options add, in the words of Python functions: the queries are always read.
 _OPTION_OF = {"sample_weight": "weight", "observed": "observed", "pairs": "pairs", "targets": "other_targets"}
+
+
+# Options that commands have for themselves, whatever the method.
+_OF_COMMANDS = {"folds", "seed"}
 
 
 class Form(NamedTuple):
@@ -84,7 +88,11 @@ METHODS: dict[str, Method] = {
 }
 # Selection of features, by what is held out.
 SELECTIONS: dict[str, Form] = {
-    "rankrls": METHODS["greedy"].fit,
+    "rankrls": Form(
+        GreedyRankRLS,
+        {**_QUERIES, "n_features": "n_features", "folds": "cv", "seed": "random_state"},
+        _data("qid", "targets"),
+    ),
     "rls": Form(GreedyRLS, {"n_features": "n_features"}, _data("targets")),
 }
 _FORMS = [form for method in METHODS.values() for form in method if form is not None] + list(SELECTIONS.values())
@@ -105,32 +113,53 @@ def make_model(args: argparse.Namespace, *, search: bool = False, **given: Any) 
 
 def options_of(args: argparse.Namespace, form: Form, *, search: bool) -> dict[str, Any]:
     """Return the options that were set; the estimator has defaults for the others."""
-    forms = {name: method.form(search=search) for name, method in METHODS.items()}
-
-    def require(option: str, having: Iterable[str]) -> None:
-        told = " with --alpha auto" if search and getattr(args, "alpha", None) == "auto" else ""
-        raise ValueError(f"--{option.replace('_', '-')} is for {_methods(having)}{told}.")
-
-    known = {option for each in forms.values() if each is not None for option in each.options}
-    known |= {option for method in METHODS.values() for option in method.fit.options}
-    for option in sorted(known - form.options.keys() - {"jobs"}):  # jobs also apply to reading files
-        if getattr(args, option, None) is not None:
-            having = [name for name, each in forms.items() if each is not None and option in each.options]
-            require(option, having or [name for name, each in METHODS.items() if option in each.fit.options])
-    for taken, option in _OPTION_OF.items():
-        if taken not in form.takes and getattr(args, option, None):
-            having = [name for name, each in forms.items() if each is not None and taken in each.takes]
-            require("target with several columns" if option == "other_targets" else option, having)
+    _check_options(args, form, search=search)
     kernel = chosen_kernel(args)
     if kernel is not None and "kernel" not in form.options:
-        raise ValueError(
-            f"--kernel is for {_methods(n for n, each in forms.items() if each and 'kernel' in each.options)}."
-        )
+        raise ValueError(f"--kernel is for {_methods(_having(lambda each: 'kernel' in each.options, search))}.")
     if args.n_basis is not None and not form.basis_if_linear and kernel in (None, "linear"):
-        having = [name for name, each in forms.items() if each is not None and each.basis_if_linear]
-        raise ValueError(f"--n-basis is for --kernel gaussian or polynomial, or for {_methods(having)}.")
+        having = _methods(_having(lambda each: each.basis_if_linear, search))
+        raise ValueError(f"--n-basis is for --kernel gaussian or polynomial, or for {having}.")
     values = {parameter: getattr(args, option, None) for option, parameter in form.options.items()}
     return {name: value for name, value in {**values, "kernel": kernel}.items() if value is not None}
+
+
+def _check_options(args: argparse.Namespace, form: Form, *, search: bool) -> None:
+    """Raise an error for an option that the estimator does not have, or for data that it does not take."""
+    told = " with --alpha auto" if search and getattr(args, "alpha", None) == "auto" else ""
+    known = {option for each in _FORMS for option in each.options} - {"jobs"}  # jobs also apply to reading files
+    for option in sorted(known - form.options.keys() - _OF_COMMANDS):
+        if getattr(args, option, None) is not None:
+            having = _having(lambda each: option in each.options, search)  # noqa: B023 - called at once
+            raise ValueError(f"--{option.replace('_', '-')} is for {_methods(having)}{told}.")
+    for taken, option in _OPTION_OF.items():
+        if taken not in form.takes and getattr(args, option, None):
+            having = _having(lambda each: taken in each.takes, search)  # noqa: B023 - called at once
+            what = "target with several columns" if taken == "targets" else option
+            raise ValueError(f"--{what} is for {_methods(having)}{told}.")
+
+
+def _having(has: Callable[[Form], bool], search: bool) -> list[str]:
+    """Return the methods whose form has something; if no search has it, those with a given alpha."""
+    forms = {name: method.form(search=search) for name, method in METHODS.items()}
+    found = [name for name, form in forms.items() if form is not None and has(form)]
+    return found or [name for name, method in METHODS.items() if has(method.fit)]
+
+
+def make_selection(args: argparse.Namespace) -> Any:
+    """Return the estimator that selects features, with its parameters."""
+    form = SELECTIONS[args.method]
+    given = {
+        option: getattr(args, option) for each in SELECTIONS.values() for option in each.options if option in vars(args)
+    }
+    for option in (option for option, value in given.items() if value is not None and option not in form.options):
+        having = (name for name, each in SELECTIONS.items() if option in each.options)
+        raise ValueError(f"--{option.replace('_', '-')} is for {_methods(having)}.")
+    for taken, option in _OPTION_OF.items():
+        if taken not in form.takes and getattr(args, option, None):
+            raise ValueError(f"--{option} cannot be used to select features.")
+    parameters = {name: given[option] for option, name in form.options.items() if given[option] is not None}
+    return form.estimator(alpha=args.alpha, **parameters)
 
 
 def taken_by(model: Any) -> frozenset[str]:

@@ -99,7 +99,24 @@ def add_pairs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def alpha_or_auto(text: str) -> float | str:
+def add_alpha(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the regularisation parameter."""
+    parser.add_argument(
+        "--alpha",
+        type=_alpha_or_auto,
+        default=1e-3,
+        help="regularisation parameter, or auto: chosen by cross-validation of the whole path (default: %(default)g)",
+    )
+
+
+def add_alphas(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the regularisation parameters to choose from."""
+    parser.add_argument(
+        "--alphas", default="20", help="minimum number, or values: 1e-3,1e-2,1e-1 (default: %(default)s)"
+    )
+
+
+def _alpha_or_auto(text: str) -> float | str:
     """Parse alpha, or "auto", as the type of an argument."""
     try:
         return "auto" if text == "auto" else float(text)
@@ -107,16 +124,23 @@ def alpha_or_auto(text: str) -> float | str:
         raise argparse.ArgumentTypeError(f"must be a number or auto, got {text!r}") from None
 
 
-def add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """Add the option of groups of rows."""
+    parser.add_argument(
+        "--groups", metavar="COLUMN", help="table: column of groups, such as patients, whose rows are held out together"
+    )
+
+
+def add_training(parser: argparse.ArgumentParser, *, several: bool, default: str = "ranksvm") -> None:
     """Add the options of the estimators; those that are not set keep the estimator's defaults."""
     group = parser.add_argument_group("training")
     group.add_argument(
         "--method",
         choices=("ranksvm", "rankrls", "rls", "ordinal", "greedy"),
-        default="ranksvm",
-        help="ranksvm (default): hinge loss of pairs; rankrls: squared loss of pairs; rls: squared loss of rows, which"
-        " uses queries in folds and metrics only; ordinal: thresholds between ordered classes; greedy: rankrls with"
-        " selected features. cv and --alpha auto are for the first three",
+        default=default,
+        help="ranksvm: hinge loss of pairs; rankrls: squared loss of pairs; rls: squared loss of rows, which uses"
+        " queries in folds and metrics only; ordinal: thresholds between ordered classes; greedy: rankrls with selected"
+        " features. cv and --alpha auto are for the first three (default: %(default)s)",
     )
     group.add_argument(
         "--cost",
@@ -146,9 +170,13 @@ def add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
     )
     group.add_argument("--max-iter", type=int, help="maximum number of iterations (default: 1000)")
     group.add_argument("--jobs", type=int, metavar="N", help="number of threads; -1 for all cores (default: 1)")
-    group.add_argument("--strict", action="store_true", help="exit with 1 if not converged; the model is saved anyway")
     add_kernel(parser, several=several)
     add_output(parser)
+
+
+def add_strict(parser: argparse.ArgumentParser) -> None:
+    """Add the option that makes a fit that did not converge a failure."""
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if not converged; the model is saved anyway")
 
 
 def add_kernel(parser: argparse.ArgumentParser, *, several: bool) -> None:

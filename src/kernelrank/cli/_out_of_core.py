@@ -7,10 +7,9 @@ import os
 from typing import Any, cast
 
 from kernelrank import RankSVM
-from kernelrank._progress import Progress
 from kernelrank.cli._data import Data, Kind, explain_index, kind_of
 from kernelrank.cli._preprocessing import refuse_preparation
-from kernelrank.cli._working import PATIENCE, on_terminal
+from kernelrank.cli._working import bar_of_rows
 from kernelrank.io import RowStore
 from kernelrank.kernels import Linear, make_kernel
 
@@ -45,7 +44,7 @@ def stored_data(args: argparse.Namespace) -> Data:
     if args.data == "-" and not args.out_of_core:
         raise ValueError("--out-of-core needs the name of a folder for standard input.")
     folder = args.out_of_core or f"{args.data.rstrip('/')}.store"
-    with Progress(on_terminal(args), patience=PATIENCE) as progress:
+    with bar_of_rows(args) as progress:
 
         def report(n_rows: int, share: float | None) -> None:
             told = "" if share is None else f", {share:.0%}"

@@ -34,11 +34,12 @@ def describe_path(model: Any) -> list[dict[str, float]]:
     return [{"alpha": float(alpha), **spread(scores)} for alpha, scores in scored]
 
 
-def describe_selection(model: Any, args: argparse.Namespace) -> dict[str, Any]:
+def describe_selection(model: Any, data: Data, args: argparse.Namespace) -> dict[str, Any]:
     """Return the selected features of a model that selects some, in their order, with the held-out errors."""
     if not hasattr(model, "selected_"):
         return {}
-    names = getattr(model, "feature_names_in_", None)
+    names = None if data.preparation is None else data.preparation.features
+    names = getattr(model, "feature_names_in_", None) if names is None else names
     first = 0 if args.zero_based else 1
     rows = zip(model.selected_.tolist(), model.errors_.tolist(), strict=True)
     return {

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from kernelrank import RLSCV
 from kernelrank.cli._cluster import connected
-from kernelrank.cli._data import check_target, read_data
+from kernelrank.cli._data import Data, check_target, read_data
 from kernelrank.cli._fitting import Fitted, certificate, fit_with_progress, save
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._kernels import describe_kernel
 from kernelrank.cli._methods import make_model
 from kernelrank.cli._out_of_core import check_method, is_stored, stored_data
 from kernelrank.cli._output import print_json, print_record, print_selection, print_table
-from kernelrank.cli._pairs import read_preferences
+from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences
 from kernelrank.cli._preprocessing import print_columns
 from kernelrank.cli._results import describe, describe_path, describe_selection
 from kernelrank.cli._working import Working, on_terminal
@@ -43,8 +44,8 @@ def train(args: argparse.Namespace) -> int:
         **describe_kernel(model),
         "weight_of_pairs" if weighted else "n_pairs": getattr(model, "n_pairs_", None),
         "alpha": model.alpha_ if searched else model.alpha,
-        **(_describe_search(model, fitted) if searched else {}),
-        **describe_selection(model, args),
+        **(_describe_search(model, data, fitted, args) if searched else {}),
+        **describe_selection(model, data, args),
         **certificate(model),
         "converged": fitted.converged,
         "iterations": getattr(model, "n_iter_", None),
@@ -55,11 +56,15 @@ def train(args: argparse.Namespace) -> int:
     return 0 if fitted.converged or not args.strict else NOT_CONVERGED
 
 
-def _describe_search(model: Any, fitted: Fitted) -> dict[str, Any]:
+def _describe_search(model: Any, data: Data, fitted: Fitted, args: argparse.Namespace) -> dict[str, Any]:
     """Return how alpha was chosen, and at what cost."""
-    path = describe_path(model)
+    path, n_folds, of_rows = describe_path(model), model.scores_.shape[1], isinstance(model, RLSCV)
+    held_out = "queries" if data.qid is not None else "rows" if of_rows else "pairs of rows"
+    measure = "concordance" if args.pairs is None else PAIR_ACCURACY
     return {
         "alpha_at_end": fitted.at_end,
+        "selected_by": "negative mean squared error" if of_rows else measure,
+        "held_out": held_out if n_folds == 1 else f"{n_folds} folds",
         "score": max(each["mean"] for each in path),
         "n_alphas": len(path),
         "n_fits": fitted.n_fits,
@@ -77,7 +82,7 @@ def _print(result: dict[str, Any]) -> None:
     if path is not None:
         print()
         rows = [(f"{p['alpha']:.4g}", p["mean"], p["std"], "*" if p["alpha"] == result["alpha"] else "") for p in path]
-        print_table(("alpha", "score", "std", ""), rows)
+        print_table(("alpha", result["selected_by"], "std", ""), rows)
     if selected is not None:
         print()
         print_selection(selected)

@@ -20,6 +20,16 @@ def on_terminal(args: argparse.Namespace) -> bool:
     return not args.quiet and sys.stderr.isatty()
 
 
+def bar_of_rows(args: argparse.Namespace) -> Progress:
+    """Return a display for a command that says itself what is done."""
+    return Progress(on_terminal(args), patience=PATIENCE)
+
+
+def bar_of_folds(args: argparse.Namespace) -> FoldProgress:
+    """Return a display of the number of completed fits."""
+    return FoldProgress(on_terminal(args), patience=PATIENCE)
+
+
 class Working(Progress):
     """Display of the elapsed time of work that cannot say how much of it is done.
 
