@@ -25,10 +25,13 @@ class Progress:
         Whether to show progress.
     stream : file object, optional
         Standard error by default, as standard output is for results.
+    patience : float, default=0
+        Seconds before anything is shown, so that short work shows nothing.
     """
 
-    def __init__(self, shown: bool = True, stream: TextIO | None = None) -> None:
+    def __init__(self, shown: bool = True, stream: TextIO | None = None, patience: float = 0.0) -> None:
         self._stream = stream or sys.stderr
+        self._since = monotonic() + patience
         self._shown, self._terminal = shown, shown and self._stream.isatty()
         self._last, self._pause = -math.inf, _FIRST_PAUSE
         self._untold: str | None = None  # the latest text, if it was not shown
@@ -47,18 +50,17 @@ class Progress:
             self._stream.write(f"{self._untold}\n")  # a log ends with the final state
         self._stream.flush()
 
-    def show(self, share: float, text: str) -> None:
-        """Show the completed share, from 0 to 1, and a text."""
+    def show(self, share: float | None, text: str) -> None:
+        """Show the completed share, from 0 to 1 or None if it is not known, and a text."""
         now = monotonic()
         self._untold = text
-        if not self._shown or (not self._terminal and now - self._last < self._pause):
+        if not self._shown or now < self._since or (not self._terminal and now - self._last < self._pause):
             return
         if self._last > -math.inf:
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         self._last, self._untold = now, None
         if self._terminal:
-            full = round(_WIDTH * min(max(share, 0.0), 1.0))
-            line = f"[{'#' * full}{'.' * (_WIDTH - full)}] {text}"
+            line = text if share is None else f"{_bar(share)} {text}"
             # A line that wraps could not be overwritten.
             self._stream.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
         else:
@@ -66,17 +68,22 @@ class Progress:
         self._stream.flush()
 
 
+def _bar(share: float) -> str:
+    full = round(_WIDTH * min(max(share, 0.0), 1.0))
+    return f"[{'#' * full}{'.' * (_WIDTH - full)}]"
+
+
 class FitProgress(Progress):
     """Progress of a fit towards its tolerance; an estimator calls it as its ``verbose``.
 
     Parameters
     ----------
-    shown, stream
+    shown, stream, patience
         As for :class:`Progress`.
     """
 
-    def __init__(self, shown: bool = True, stream: TextIO | None = None) -> None:
-        super().__init__(shown, stream)
+    def __init__(self, shown: bool = True, stream: TextIO | None = None, patience: float = 0.0) -> None:
+        super().__init__(shown, stream, patience)
         self._share = 0.0
 
     def __call__(self, record: Any) -> None:
@@ -98,20 +105,25 @@ class FoldProgress(Progress):
 
     Parameters
     ----------
-    shown, stream
+    shown, stream, patience
         As for :class:`Progress`.
+
+    Attributes
+    ----------
+    done : int
+        Number of completed fits.
     """
 
-    def __init__(self, shown: bool = True, stream: TextIO | None = None) -> None:
-        super().__init__(shown, stream)
+    def __init__(self, shown: bool = True, stream: TextIO | None = None, patience: float = 0.0) -> None:
+        super().__init__(shown, stream, patience)
         self._began = self._told = monotonic()
-        self._done, self._total = 0, 0
+        self.done, self._total = 0, 0
 
     def __call__(self, done: int, total: int) -> None:
         """Show the number of completed fits."""
-        if done < self._done or total != self._total:
+        if done < self.done or total != self._total:
             self._began = self._told
-        self._done, self._total, self._told = done, total, monotonic()
+        self.done, self._total, self._told = done, total, monotonic()
         text = f"{done:,} of {total:,} fits"
         left = (total - done) * (self._told - self._began) / done if done else 0.0
         self.show(done / total, f"{text}, about {duration(left)} left" if left >= 1 else text)

@@ -1,11 +1,13 @@
 """Small data files, and programs called as from a shell."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
 from kernelrank import cli
+from kernelrank.cli import _working
 
 
 @pytest.fixture
@@ -73,3 +75,10 @@ class Shell:
 @pytest.fixture
 def shell(capsys):
     return Shell(capsys)
+
+
+@pytest.fixture
+def terminal(monkeypatch, capsys):
+    """Make standard error a terminal, on which progress is shown at once."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(_working, "PATIENCE", 0.0)

@@ -6,21 +6,23 @@ import argparse
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernelrank import RankRLSCV, RankSVMCV
-from kernelrank._progress import FoldProgress
-from kernelrank.cli._data import check_target, read_data
-from kernelrank.cli._fitting import Convergence, certificate, save
+from kernelrank import RLS, RLSCV
+from kernelrank._validation import encode_queries
+from kernelrank.cli._data import Data, check_target, read_data
+from kernelrank.cli._fitting import Fitted, certificate, fit_with_progress, save
+from kernelrank.cli._fold_scores import FoldScores
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._kernels import compare_kernels, describe_kernel
-from kernelrank.cli._methods import OF_RANK_RLS_CV, OF_RANK_SVM, options_of, parse_alphas
-from kernelrank.cli._metrics import Metric, choose_metrics, name_choice, warn_of_gains
+from kernelrank.cli._methods import make_model, parse_alphas
+from kernelrank.cli._metrics import choose_metrics, name_choice, warn_of_gains
 from kernelrank.cli._output import print_json, print_table, show
-from kernelrank.cli._results import describe
-from kernelrank.kernels import Linear
-
-Vector = NDArray[np.float64]
+from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences
+from kernelrank.cli._preprocessing import print_columns
+from kernelrank.cli._results import describe, describe_path, spread
+from kernelrank.cli._targets import names_of_targets
+from kernelrank.cli._working import Working, on_terminal
+from kernelrank.estimators._folds import make_folds
 
 
 def cv(args: argparse.Namespace) -> int:
@@ -28,101 +30,89 @@ def cv(args: argparse.Namespace) -> int:
     check_target(args.output)
     if args.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {args.folds}.")
-    kind: type[RankSVMCV | RankRLSCV] = RankSVMCV if args.method == "ranksvm" else RankRLSCV
-    options = options_of(args, OF_RANK_SVM if kind is RankSVMCV else OF_RANK_RLS_CV)
-    alphas = parse_alphas(args.alphas)
-    data = read_data(args)
-    if kind is RankRLSCV and data.weight is not None:
-        raise ValueError("--weight is for --method ranksvm: cross-validation of rankrls does not support weights.")
-    if kind is RankRLSCV and data.observed is not None:
-        raise ValueError("--observed is for --method ranksvm: rankrls has no closed form for censored utilities.")
-    y, censored = data.utilities(), data.observed is not None
-    select = name_choice(args.select, y, args.undefined, censored=censored)
-    others = choose_metrics(args.metric, y, args.undefined, censored=censored)
-    shown = others if any(select.same_as(each) for each in others) else [select, *others]
-    warn_of_gains(shown, y)
-    scores = _FoldScores(select, shown)
-    model = kind(alphas, cv=args.folds, scoring=scores, random_state=args.seed, **options)
-    with FoldProgress(shown=not args.quiet) as progress, Convergence() as convergence:
-        if isinstance(model, RankSVMCV):
-            given = {"sample_weight": data.weight, "observed": data.observed}
-            model.set_params(verbose=progress).fit(data.X, y, qid=data.qid, **given)
-            model.set_params(verbose=0)
-        else:
-            model.fit(data.X, y, qid=data.qid)
-    model.set_params(scoring=select.scoring)
+    model = make_model(args, search=True, alphas=parse_alphas(args.alphas), cv=args.folds, random_state=args.seed)
+    search = _search_by_utilities if args.pairs is None else _search_by_pairs
+    data, fitted, found = search(model, args)
     if args.output is not None:
-        save(model, data, args)
-    per_fold = scores.at(model)
+        save(_without_scoring(model, data, args) if isinstance(model, RLSCV) else model, data, args)
     result = {
         **describe(data),
         "method": args.method,
         **describe_kernel(model),
         "n_folds": model.scores_.shape[1],
-        "selected_by": select.name,
         "kernels": compare_kernels(model),
         "alpha": model.alpha_,
-        "alpha_at_end": convergence.at_end,
-        "path": [
-            {"alpha": float(alpha), **_spread(row)} for alpha, row in zip(model.alphas_, model.scores_, strict=True)
-        ],
-        "metrics": {name: _summarise_folds(*each.T) for name, each in per_fold.items()},
+        "alpha_at_end": fitted.at_end,
+        "path": describe_path(model),
+        **found,
         **certificate(model),
-        "converged": convergence.reached,
+        "converged": fitted.converged,
         "model": args.output,
     }
     print_json(result) if args.json else _print_choice(result)
-    return 0 if convergence.reached or not args.strict else NOT_CONVERGED
+    return 0 if fitted.converged or not args.strict else NOT_CONVERGED
 
 
-class _FoldScores:
-    """Scoring for a cross-validation that also records all other metrics on each fold."""
-
-    def __init__(self, select: Metric, others: list[Metric]) -> None:
-        self._select, self._others = select, others
-        self._noted: dict[str, dict[Any, tuple[float, int]]] = {metric.name: {} for metric in others}
-
-    def locate(self, kernel: Any, alpha: float, fold: int) -> None:
-        """Set the kernel, alpha and fold of the next scores."""
-        self._place = None if isinstance(kernel, Linear) else kernel, alpha, fold
-
-    def __call__(
-        self,
-        y_true: Vector,
-        y_score: Vector,
-        *,
-        qid: Any = None,
-        sample_weight: Vector | None = None,
-        observed: NDArray[np.bool_] | None = None,
-    ) -> float:
-        given = {"sample_weight": sample_weight, "observed": observed}
-        for metric in self._others:
-            self._noted[metric.name][self._place] = metric.mean(y_true, y_score, qid, **given)
-        return self._select.mean(y_true, y_score, qid, **given)[0]
-
-    def at(self, model: RankSVMCV | RankRLSCV) -> dict[str, Vector]:
-        """Return the mean and the number of queries on each fold, for the chosen kernel and alpha."""
-        kernel = getattr(model, "kernel_", Linear())
-        kernel = None if isinstance(kernel, Linear) else kernel
-        places = [(kernel, model.alpha_, fold) for fold in range(model.scores_.shape[1])]
-        return {name: np.array([values[place] for place in places]) for name, values in self._noted.items()}
+def _search_by_utilities(model: Any, args: argparse.Namespace) -> tuple[Data, Fitted, dict[str, Any]]:
+    """Choose alpha by a metric; return the data, facts about the fit, and all metrics of each target."""
+    with Working(on_terminal(args), f"reading {args.data}"):
+        data = read_data(args)
+    y, censored = data.utilities(), data.observed is not None
+    select = name_choice(args.select or "concordance", y, args.undefined, censored=censored)
+    others = choose_metrics(args.metric, y, args.undefined, censored=censored)
+    shown = others if any(select.same_as(each) for each in others) else [select, *others]
+    warn_of_gains(shown, y)
+    scores = FoldScores(select, shown, _queries_of_folds(data, args) if isinstance(model, RLSCV) else None)
+    model.set_params(scoring=scores)
+    fitted = fit_with_progress(model, data, on_terminal(args))
+    model.set_params(scoring=None if isinstance(model, RLSCV) else select.scoring)
+    per_target = [
+        {name: _summarise_folds(*each.T) for name, each in found.items()} for found in scores.per_output(model)
+    ]
+    names = names_of_targets(args)
+    found = {"targets": dict(zip(names, per_target, strict=True))} if names else {"metrics": per_target[0]}
+    return data, fitted, {"selected_by": select.name, **found}
 
 
-def _spread(values: Vector) -> dict[str, float]:
-    """Return the mean and standard deviation over the folds where a metric is defined."""
-    known = values[~np.isnan(values)]
-    return {
-        "mean": float(known.mean()) if len(known) else np.nan,
-        "std": float(known.std(ddof=1)) if len(known) > 1 else np.nan,
-    }
+def _search_by_pairs(model: Any, args: argparse.Namespace) -> tuple[Data, Fitted, dict[str, Any]]:
+    """Choose alpha by the share of given pairs in the right order."""
+    for option in ("select", "metric", "undefined"):
+        if getattr(args, option) is not None:
+            raise ValueError(f"--{option} is for utilities; with --pairs, the metric is {PAIR_ACCURACY}.")
+    with Working(on_terminal(args), f"reading {args.data}"):
+        data, preferences = read_preferences(args)
+    fitted = fit_with_progress(model, data, on_terminal(args), preferences=preferences)
+    best = model.scores_[np.flatnonzero(model.alphas_ == model.alpha_)[0]]
+    held_out = "pairs" if data.qid is None else "queries"
+    n_queries = np.nan if data.qid is None else len(np.unique(data.qid[preferences.pairs[:, 0]]))
+    metrics = {PAIR_ACCURACY: {**spread(best), "n_queries": n_queries, "folds": best.tolist()}}
+    return data, fitted, {"selected_by": PAIR_ACCURACY, "held_out": held_out, "metrics": metrics}
 
 
-def _summarise_folds(values: Vector, n_queries: Vector) -> dict[str, Any]:
+def _queries_of_folds(data: Data, args: argparse.Namespace) -> list[Any] | None:
+    """Return the queries of the held-out rows of each fold, which least squares do not use themselves."""
+    if data.qid is None:
+        return None
+    codes, _ = encode_queries(data.qid, data.n_rows)
+    folds = make_folds(args.folds, data.utilities(), codes, codes, args.seed)
+    return [data.qid[fold.test] for fold in folds]
+
+
+def _without_scoring(model: RLSCV, data: Data, args: argparse.Namespace) -> RLS:
+    """Fit a model with the chosen alpha: the scoring of the search is a function, which cannot be saved."""
+    found = RLS(model.alpha_, kernel=model.kernel_, n_basis=model.n_basis, random_state=args.seed)
+    return found.fit(data.X, data.utilities())
+
+
+def _summarise_folds(values: Any, n_queries: Any) -> dict[str, Any]:
     """Return the mean and standard deviation over the folds, and the total number of queries."""
-    return {**_spread(values), "n_queries": int(n_queries.sum()), "folds": values.tolist()}
+    return {**spread(values), "n_queries": int(n_queries.sum()), "folds": values.tolist()}
 
 
 def _print_choice(result: dict[str, Any]) -> None:
+    if result.get("columns") is not None:
+        print_columns(result["columns"])
+        print()
     if result["kernels"] is not None:
         tried = [name for name in result["kernels"][0] if name != "mean"]
         means = [kernel["mean"] for kernel in result["kernels"]]
@@ -141,8 +131,17 @@ def _print_choice(result: dict[str, Any]) -> None:
         print("\n" + ", ".join(f"{name.replace('_', ' ')} {show(result[name])}" for name in told if name in result))
     print(f"\nalpha {result['alpha']:.4g}, held-out performance on {result['n_folds']} folds:\n")
     counted = "folds" if result["n_queries"] is None else "queries"  # without queries, all rows of a fold are one query
-    found = [(name, s["mean"], s["std"], s["n_queries"]) for name, s in result["metrics"].items()]
-    print_table(("metric", "mean", "std", counted), found)
+    per_target = result["targets"].items() if "targets" in result else [(None, result["metrics"])]
+    found = [
+        (*([target] if target else []), name, s["mean"], s["std"], s["n_queries"])
+        for target, metrics in per_target
+        for name, s in metrics.items()
+    ]
+    print_table((*(["target"] if "targets" in result else []), "metric", "mean", "std", counted), found)
     print("\nalpha was chosen on the same folds, so these estimates are slightly optimistic.")
+    if result.get("held_out") == "pairs":
+        print("Pairs were held out, and not rows: this is the performance for further pairs of the same rows.")
+    if result.get("columns") is not None:
+        print("Means, deviations and categories of columns are those of all rows; targets were not used for them.")
     if result["model"] is not None:
         print(f"model trained on all rows: {result['model']}")

@@ -15,14 +15,19 @@ import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from kernelrank._row_scores import score_method
+from kernelrank.cli._preprocessing import Preparation, check_inputs, prepare_rows, prepare_table
+from kernelrank.cli._targets import separate_targets
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import COMPRESSED, open_for_reading
 from kernelrank.io._tables import column_names
 from kernelrank.persistence import load_model
 from kernelrank.persistence._svmlight_model import read_svmlight_model
+from kernelrank.pipelines import QueryPipeline
+from kernelrank.pipelines._inputs import inputs_of, last_step
 
 Kind: TypeAlias = Literal["svmlight", "csv", "parquet"]
 
@@ -40,6 +45,7 @@ class Data(NamedTuple):
     qid: NDArray[Any] | None
     weight: NDArray[np.float64] | None
     observed: NDArray[np.bool_] | None = None
+    preparation: Preparation | None = None
 
     @property
     def n_rows(self) -> int:
@@ -56,7 +62,8 @@ class Data(NamedTuple):
 def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = True, target: bool = True) -> Data:
     """Read the data file of a command, in the form that the model to apply requires.
 
-    `features` and `target` state whether the command needs them.
+    `features` and `target` state whether the command needs them. Commands with the option --scale get features that are
+    prepared for a ranker.
     """
     if os.path.isdir(args.data):
         raise ValueError(f"{args.data} is a folder; of rows in a folder, only train, predict and evaluate can be used.")
@@ -64,7 +71,11 @@ def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = T
     data = _read_svmlight(args, model) if kind == "svmlight" else _read_table(args, kind, model, features, target)
     if data.n_rows == 0:
         raise ValueError(f"{args.data}: there are no rows.")
-    if model is not None and data.qid is None and getattr(model, "_fitted_with_queries", False):
+    if data.qid is None and isinstance(model, QueryPipeline) and model.transforms_by_queries:
+        raise ValueError(
+            f"{args.data} has no queries, but the model scales features inside each query; set their column with --qid."
+        )
+    if model is not None and data.qid is None and getattr(last_step(model), "_fitted_with_queries", False):
         warnings.warn(
             f"the model was trained with queries, but {args.data} has none: all rows are treated as one query",
             stacklevel=1,
@@ -73,15 +84,15 @@ def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = T
 
 
 def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
-    for option in ("target", "qid", "weight", "observed", "drop"):
-        if getattr(args, option):
+    for option in ("target", "qid", "weight", "observed", "drop", "keep", "categorical"):
+        if getattr(args, option, None):
             raise ValueError(f"--{option} applies to tables, but {args.data} is read as svmlight text.")
     if hasattr(model, "feature_names_in_"):
         raise ValueError(
-            f"The model was trained with named features ({_shown(model.feature_names_in_)}), but {args.data} is read as"
-            " svmlight text, which has no feature names."
+            f"The model was trained with named features ({shown_names(model.feature_names_in_)}), but {args.data} is"
+            " read as svmlight text, which has no feature names."
         )
-    trained = getattr(model, "zero_based_", None)
+    trained = getattr(last_step(model), "zero_based_", None)
     if trained is not None and args.zero_based and not trained:
         raise ValueError("--zero-based: the model was trained with features that count from 1.")
     with explain_index():
@@ -99,6 +110,9 @@ def _read_svmlight(args: argparse.Namespace, model: Any) -> Data:
         if beyond > 0:
             warnings.warn(f"{args.data} has {beyond} more features than the model; they are ignored", stacklevel=1)
         X = fit_columns(X, model.n_features_in_)
+    elif X.shape[0] and hasattr(args, "scale"):
+        X, preparation = prepare_rows(X, rows.qid, args)
+        return Data(X, rows.y, rows.qid, None, preparation=preparation)
     return Data(X, rows.y, rows.qid, None)
 
 
@@ -118,13 +132,17 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
     if args.zero_based:
         raise ValueError(f"--zero-based applies to svmlight text, but {args.data} is a table.")
     if target and args.target is None:
-        columns = _shown(column_names(args.data, kind))
+        columns = shown_names(column_names(args.data, kind))
         raise ValueError(
             f"{args.data}: utilities are required; set their column with --target. The columns are {columns}."
         )
-    names = getattr(model, "feature_names_in_", None)
-    wanted = list(names) if names is not None else None
-    return Data(
+    prepared = model is None and features and hasattr(args, "scale")
+    inputs = inputs_of(model)
+    others = getattr(args, "other_targets", [])
+    wanted = _features_to_train(args) if prepared else None if inputs is None else inputs.names
+    texts = args.categorical if prepared else () if inputs is None else inputs.texts
+    is_pipeline = isinstance(model, Pipeline)
+    data = Data(
         *load_table(
             args.data,
             format=cast(Literal["csv", "parquet"], kind),
@@ -133,9 +151,30 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
             weight=args.weight,
             observed=args.observed,
             drop=args.drop,
-            features=wanted if features else [],
+            features=others if not features else None if wanted is None else [*wanted, *others],
+            numeric=not (prepared or is_pipeline),
+            text=texts,
         )
     )
+    X, y = separate_targets(data.X, data.y, [args.target, *others], args.data)
+    if prepared and data.n_rows:
+        X, preparation = prepare_table(X, data.qid, args)
+        return data._replace(X=X, y=y, preparation=preparation)
+    if is_pipeline and inputs is not None:
+        X = check_inputs(X, inputs, args.data)
+    return data._replace(X=X, y=y)
+
+
+def _features_to_train(args: argparse.Namespace) -> list[str] | None:
+    """Return the columns that --keep chooses; None for all that are left."""
+    if both := [name for name in args.keep if name in args.drop]:
+        raise ValueError(f'The column "{both[0]}" is named by --keep and by --drop.')
+    others = {args.target, args.qid, args.weight, args.observed, *args.drop, *args.other_targets}
+    for option in ("keep", "categorical"):
+        for name in getattr(args, option):
+            if name in others:
+                raise ValueError(f'--{option}: the column "{name}" is no feature.')
+    return list(dict.fromkeys(args.keep)) or None
 
 
 def kind_of(args: argparse.Namespace) -> Kind:
@@ -148,7 +187,8 @@ def kind_of(args: argparse.Namespace) -> Kind:
     return _TABLES.get(suffixes[-1] if suffixes else "", "svmlight")
 
 
-def _shown(names: Any) -> str:
+def shown_names(names: Any) -> str:
+    """Format the first names of many."""
     few = [str(name) for name in names[:_MOST_NAMES]]
     return ", ".join(few) + (", ..." if len(names) > _MOST_NAMES else "")
 
@@ -156,7 +196,7 @@ def _shown(names: Any) -> str:
 def names_of(X: Any) -> str | None:
     """Format the names of features; None if they have no names."""
     frame = nw.from_native(X, pass_through=True, eager_only=True)
-    return _shown(frame.columns) if isinstance(frame, nw.DataFrame) else None
+    return shown_names(frame.columns) if isinstance(frame, nw.DataFrame) else None
 
 
 def fit_columns(X: Any, n_features: int) -> Any:
@@ -172,20 +212,17 @@ def read_model(path: str, widest: int = 0) -> Any:
     with open(path, "rb") as file:
         beginning = file.read(len(_OF_SVMLIGHT))
     if beginning.startswith(_OF_ZIP):
-        model = load_model(path)
-        if not getattr(model, "_single", True):
-            raise ValueError(
-                f"{path}: the model predicts several outputs, but the command line supports one. Use it in Python."
-            )
-        return model
+        return load_model(path)
     if beginning == _OF_SVMLIGHT:
         return read_svmlight_model(path, widest=widest)
     raise ModelFormatError(f"{path}: neither a model of kernelrank nor one of SVM^light or SVM^rank.")
 
 
-def score_rows(model: Any, X: Any) -> NDArray[np.float64]:
+def score_rows(model: Any, X: Any, qid: Any = None) -> NDArray[np.float64]:
     """Compute scores of rows; a kernel model with dense rows gets dense rows, one block at a time."""
-    score = score_method(model)
+    score: Any = score_method(model)
+    if isinstance(model, QueryPipeline):
+        return np.asarray(score(X, qid=qid))
     ranker = getattr(model, "ranker_", model)
     compares_dense = hasattr(ranker, "dual_coef_") and not sp.issparse(getattr(ranker, "basis_", None))
     if not (compares_dense and sp.issparse(X)):

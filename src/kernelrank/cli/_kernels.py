@@ -41,7 +41,7 @@ def chosen_kernel(args: argparse.Namespace) -> str | Kernel | list[Kernel] | Non
 def describe_kernel(model: Any) -> dict[str, Any]:
     """Describe the kernel of a fitted model: its name, its fitted parameters and the number of basis rows."""
     kernel: Any = getattr(model, "kernel_", Linear())
-    n_basis = len(model.dual_coef_) if hasattr(model, "dual_coef_") else model.n_basis
+    n_basis = len(model.dual_coef_) if hasattr(model, "dual_coef_") else getattr(model, "n_basis", None)
     return {"kernel": type(kernel).__name__.lower(), **kernel.get_params(), "n_basis": n_basis}
 
 

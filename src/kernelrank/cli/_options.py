@@ -25,7 +25,13 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("auto", "svmlight", "csv", "parquet"), default="auto", help="default: by file name"
     )
     group.add_argument("--zero-based", action="store_true", help="svmlight: features count from 0, not 1")
-    group.add_argument("--target", metavar="COLUMN", help="table: column of utilities")
+    group.add_argument(
+        "--target",
+        metavar="COLUMN",
+        action=_Targets,
+        help="table: column of utilities; may be repeated for several targets (rankrls, rls, greedy)",
+    )
+    parser.set_defaults(other_targets=[])
     group.add_argument("--qid", metavar="COLUMN", help='table: column of queries (default: "qid", if present)')
     group.add_argument("--weight", metavar="COLUMN", help="table: column of weights")
     group.add_argument(
@@ -38,10 +44,116 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
+def add_preprocessing(parser: argparse.ArgumentParser) -> None:
+    """Add the options of preprocessing, which becomes a part of the model."""
+    group = parser.add_argument_group(
+        "preprocessing",
+        "In tables, text and booleans become one feature per value, rare values share one, and missing numbers become"
+        " the mean and are marked by a feature of their own. The model file includes all of this.",
+    )
+    group.add_argument(
+        "--scale",
+        choices=("none", "standard", "query"),
+        help="standard: variance 1 and, in tables, mean 0; query: to [0, 1] inside each query; default: standard for"
+        " tables, none for svmlight text and with --out-of-core",
+    )
+    group.add_argument(
+        "--categorical",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="table: column of numbers to treat as categories; may be repeated",
+    )
+    group.add_argument(
+        "--keep",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="table: column to use as a feature; may be repeated (default: all that are left)",
+    )
+
+
+class _Targets(argparse.Action):
+    """Option whose first value is the target, and whose further values are further targets."""
+
+    def __call__(self, parser: argparse.ArgumentParser, args: argparse.Namespace, value: Any, *_: Any) -> None:
+        if args.target is None:
+            args.target = value
+        else:
+            args.other_targets = [*args.other_targets, value]
+
+
+def add_pairs(parser: argparse.ArgumentParser) -> None:
+    """Add the options of preferences, which take the place of utilities."""
+    group = parser.add_argument_group("preferences")
+    group.add_argument(
+        "--pairs",
+        metavar="FILE",
+        help="pairs of rows instead of utilities: a winner and a loser per line, as two columns separated by a space,"
+        " or as CSV with a header winner,loser[,weight][,magnitude]",
+    )
+    group.add_argument(
+        "--id",
+        metavar="COLUMN",
+        help="table: column of the ids in that file (default: numbers of the rows, from 1)",
+    )
+
+
+def add_alpha(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the regularisation parameter."""
+    parser.add_argument(
+        "--alpha",
+        type=_alpha_or_auto,
+        default=1e-3,
+        help="regularisation parameter, or auto: chosen by cross-validation of the whole path (default: %(default)g)",
+    )
+
+
+def add_alphas(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the regularisation parameters to choose from."""
+    parser.add_argument(
+        "--alphas", default="20", help="minimum number, or values: 1e-3,1e-2,1e-1 (default: %(default)s)"
+    )
+
+
+def _alpha_or_auto(text: str) -> float | str:
+    """Parse alpha, or "auto", as the type of an argument."""
+    try:
+        return "auto" if text == "auto" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number or auto, got {text!r}") from None
+
+
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """Add the option of groups of rows."""
+    parser.add_argument(
+        "--groups", metavar="COLUMN", help="table: column of groups, such as patients, whose rows are held out together"
+    )
+
+
+def add_training(parser: argparse.ArgumentParser, *, several: bool, default: str = "ranksvm") -> None:
     """Add the options of the estimators; those that are not set keep the estimator's defaults."""
     group = parser.add_argument_group("training")
-    group.add_argument("--method", choices=("ranksvm", "rankrls"), default="ranksvm", help="default: %(default)s")
+    group.add_argument(
+        "--method",
+        choices=("ranksvm", "rankrls", "rls", "ordinal", "greedy"),
+        default=default,
+        help="ranksvm: hinge loss of pairs; rankrls: squared loss of pairs; rls: squared loss of rows, which uses"
+        " queries in folds and metrics only; ordinal: thresholds between ordered classes; greedy: rankrls with selected"
+        " features. cv and --alpha auto are for the first three (default: %(default)s)",
+    )
+    group.add_argument(
+        "--cost",
+        choices=("magnitude", "unit", "relative"),
+        help="rankrls: target and weight of a pair, by the difference of its utilities (default: magnitude)",
+    )
+    group.add_argument(
+        "-k",
+        "--n-features",
+        type=positive_number,
+        metavar="K",
+        help="greedy: number of features to select (default: as long as the held-out error decreases)",
+    )
     group.add_argument("--ties", choices=("keep", "drop"), help="rankrls: pairs with equal utilities (default: keep)")
     group.add_argument("--loss", choices=("hinge", "squared_hinge"), help="ranksvm: loss function (default: hinge)")
     group.add_argument(
@@ -54,13 +166,17 @@ def add_training(parser: argparse.ArgumentParser, *, several: bool) -> None:
         "--tol",
         type=float,
         help="ranksvm: stop at a certified gap of TOL, or of 10 * TOL * max(objective, 0.01) if that is smaller"
-        " (default: 0.001); rankrls, if iterative: tolerance of the residual (default: 1e-06)",
+        " (default: 0.001); rankrls and rls, if iterative: tolerance of the residual (default: 1e-06)",
     )
     group.add_argument("--max-iter", type=int, help="maximum number of iterations (default: 1000)")
     group.add_argument("--jobs", type=int, metavar="N", help="number of threads; -1 for all cores (default: 1)")
-    group.add_argument("--strict", action="store_true", help="exit with 1 if not converged; the model is saved anyway")
     add_kernel(parser, several=several)
     add_output(parser)
+
+
+def add_strict(parser: argparse.ArgumentParser) -> None:
+    """Add the option that makes a fit that did not converge a failure."""
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if not converged; the model is saved anyway")
 
 
 def add_kernel(parser: argparse.ArgumentParser, *, several: bool) -> None:

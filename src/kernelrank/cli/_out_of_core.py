@@ -7,8 +7,9 @@ import os
 from typing import Any, cast
 
 from kernelrank import RankSVM
-from kernelrank._progress import Progress
 from kernelrank.cli._data import Data, Kind, explain_index, kind_of
+from kernelrank.cli._preprocessing import refuse_preparation
+from kernelrank.cli._working import bar_of_rows
 from kernelrank.io import RowStore
 from kernelrank.kernels import Linear, make_kernel
 
@@ -22,12 +23,17 @@ def is_stored(args: argparse.Namespace) -> bool:
 
 def check_method(args: argparse.Namespace) -> None:
     """Raise an error unless the method of a command can train without loading the rows."""
-    if args.kernel not in (None, "linear") or (args.method != "ranksvm" and args.dask is None):
-        raise ValueError("Data out of core require --method ranksvm and --kernel linear.")
+    methods = ("ranksvm",) if args.dask is None else ("ranksvm", "rankrls")
+    if args.kernel not in (None, "linear") or args.method not in methods:
+        raise ValueError(f"Data out of core require --method {' or '.join(methods)} and --kernel linear.")
+    refused = {"--alpha auto": args.alpha == "auto", "--pairs": args.pairs, "Several targets": args.other_targets}
+    for what in (what for what, given in refused.items() if given):
+        raise ValueError(f"{what} cannot be used with data out of core, only with data in memory.")
 
 
 def stored_data(args: argparse.Namespace) -> Data:
     """Return the rows of a command that trains without loading them: those of a store, or of a file written to one."""
+    refuse_preparation(args)
     if is_stored(args):
         if args.out_of_core is not None:
             raise ValueError(f"--out-of-core is for files, but {args.data} is a folder; leave it out.")
@@ -38,7 +44,7 @@ def stored_data(args: argparse.Namespace) -> Data:
     if args.data == "-" and not args.out_of_core:
         raise ValueError("--out-of-core needs the name of a folder for standard input.")
     folder = args.out_of_core or f"{args.data.rstrip('/')}.store"
-    with Progress(not args.quiet) as progress:
+    with bar_of_rows(args) as progress:
 
         def report(n_rows: int, share: float | None) -> None:
             told = "" if share is None else f", {share:.0%}"

@@ -33,6 +33,11 @@ def print_table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         print("  ".join([first, *others]).rstrip())
 
 
+def print_selection(selected: Iterable[dict[str, Any]]) -> None:
+    """Print selected features in their order, with the held-out errors."""
+    print_table(("feature", "error"), [(each["feature"], each["error"]) for each in selected])
+
+
 def show(value: Any) -> str:
     """Format a value for a table."""
     if isinstance(value, bool):

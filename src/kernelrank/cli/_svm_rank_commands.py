@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +53,7 @@ def learn(args: argparse.Namespace) -> int:
         tol=args.e,
         max_iter=args.max_iter,
     )
-    fit_with_progress(model, data, shown=args.v > 0)
+    fit_with_progress(model, data, shown=args.v > 0 and sys.stderr.isatty())
     unit = 1 / (2 * model.alpha)
     norm = _norm(model)
     say(f"Upper bound on duality gap: {model.gap_ * unit:.5f}")

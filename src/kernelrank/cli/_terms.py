@@ -7,6 +7,7 @@ import re
 _REPLACED: tuple[tuple[str, str], ...] = (
     (r"drop=\['(.*)'\]", r"--drop '\1'"),
     (r"^cv asks for", "--folds asks for"),
+    (r"^n_features is", "--n-features is"),
     (r", for example with sklearn\.preprocessing\.StandardScaler, or pass smaller ones", ", or set smaller --alphas"),
     (r"Pass smaller ones as well, or a number of alphas", "Set smaller --alphas as well, or a number of them"),
     (r"Pass larger ones as well", "Set larger --alphas as well"),

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from importlib.util import find_spec
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple
@@ -15,7 +16,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank._rules import NAMES, NONE, TEXT, choice
+from kernelrank._rules import FLAG, NAMES, NONE, TEXT, choice
 from kernelrank._validation import check_vector
 from kernelrank.io._files import COMPRESSED, name_of, open_for_reading
 
@@ -24,6 +25,7 @@ QID = "qid"
 _PLAIN_INTEGER = re.compile("0|-?[1-9][0-9]{0,18}")
 _NAMELESS = re.compile(r"\s*|Unnamed: \d+")
 _WIDE = (nw.Int128, nw.UInt128)
+_FIRST_ROWS = 10_000  # from which polars infers types, if the other rows agree
 
 
 class Table(NamedTuple):
@@ -48,6 +50,8 @@ def load_table(
     observed: str | None = None,
     drop: Iterable[str] = (),
     features: Iterable[str] | None = None,
+    numeric: bool = True,
+    text: Iterable[str] = (),
     format: Literal["auto", "csv", "parquet"] = "auto",
 ) -> Table:
     r"""Read a CSV or Parquet file with named columns.
@@ -66,6 +70,12 @@ def load_table(
         Columns to ignore.
     features : iterable of str, optional
         Columns to use as features, in this order, such as those of a model. By default all remaining columns.
+    numeric : bool, default=True
+        Raise an error for features that are not finite numbers. False returns all features as they are, for
+        :func:`kernelrank.pipelines.make_table_ranker`.
+    text : iterable of str, optional
+        Columns of text files to read as text, even if they look like numbers: ``1``, ``01`` and ``1.0`` are three
+        categories. Columns that are not there are ignored.
     format : {"auto", "csv", "parquet"}, default="auto"
         Format of the file; "auto" infers it from the name.
 
@@ -80,7 +90,8 @@ def load_table(
     Raises
     ------
     ValueError
-        If a column is missing, a feature has no name or is not numeric, a value is missing, or there are no rows.
+        If a column is missing, a feature has no name, there are no rows, or a value is missing or not a number: of a
+        feature, only if `numeric`.
 
     Examples
     --------
@@ -96,12 +107,14 @@ def load_table(
         (TEXT | NONE)(argument, column)
     NAMES("drop", drop)
     (NAMES | NONE)("features", features)
+    FLAG("numeric", numeric)
+    NAMES("text", text)
     choice("auto", "csv", "parquet")("format", format)
     drop = list(drop)
     name = name_of(source)
     ids_in = ids_column(target, qid, weight, [*drop, observed])
-    frame, is_text = _read(source, format, ids_in)
-    return split_table(frame, is_text, name, target, qid, weight, drop, features, observed)
+    frame, is_text = _read(source, format, {*text, *([] if ids_in is None else [ids_in])})
+    return split_table(frame, is_text, name, target, qid, weight, drop, features, observed, numeric=bool(numeric))
 
 
 def ids_column(target: str | None, qid: str | None, weight: str | None, drop: Iterable[str | None]) -> str | None:
@@ -119,6 +132,8 @@ def split_table(
     drop: list[str],
     features: Iterable[str] | None,
     observed: str | None = None,
+    *,
+    numeric: bool = True,
 ) -> Table:
     """Split a data frame as :func:`load_table` does; `name` is that of the file, for errors."""
     ids_in = ids_column(target, qid, weight, [*drop, observed])
@@ -140,15 +155,15 @@ def split_table(
     if wanted is None:
         _check_names(frame.columns, left_out, name)
     X = frame.select(wanted if wanted is not None else [c for c in frame.columns if c not in left_out])
-    for column in X.columns:
-        _check_numbers(X[column], name, "encode or drop it")
+    for column in X.columns if numeric else ():
+        check_numbers(X[column], name, "encode or drop it")
     wide = [column for column in X.columns if X[column].dtype in _WIDE]
     X = X.with_columns(nw.col(*wide).cast(nw.Float64)) if wide else X
 
     def numbers(column: str | None) -> NDArray[np.float64] | None:
         if column is None:
             return None
-        _check_numbers(frame[column], name, "encode it")
+        check_numbers(frame[column], name, "encode it")
         values = _to_numpy(frame[column])
         if frame[column].dtype in _WIDE:  # check_vector rejects integers beyond 2**53 anyway
             values = np.clip(values, -(2**63), 2**63 - 1).astype(np.int64)
@@ -160,11 +175,11 @@ def split_table(
 
 def column_names(source: str | os.PathLike[str], format: str) -> list[str]:
     """Return the names of the columns of a table."""
-    return list(_read(source, format, None)[0].columns)
+    return list(_read(source, format, set())[0].columns)
 
 
-def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tuple[nw.DataFrame[Any], bool]:
-    """Return a table and whether it is a text file; the column `texts` of a text file is kept as text."""
+def _read(source: str | os.PathLike[str], format: str, texts: AbstractSet[str]) -> tuple[nw.DataFrame[Any], bool]:
+    """Return a table and whether it is a text file; the columns `texts` of a text file are kept as text."""
     name = name_of(source)
     with open_for_reading(source) as file:
         content = io.BytesIO(file.read())
@@ -194,36 +209,51 @@ def file_kind(name: str, format: str) -> tuple[bool, str]:
     return is_parquet, "\t" if suffixes[-1:] == [".tsv"] else ","
 
 
-def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: str | None) -> Any:
+def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: AbstractSet[str]) -> Any:
     import polars as pl
 
     if is_parquet:
         return pl.read_parquet(content)
-    # Any row may determine the type of a column, not only the first ones.
-    types = None if texts is None else {texts: pl.String}
-    return pl.read_csv(content, separator=separator, infer_schema_length=None, schema_overrides=types)
+
+    def read(n_rows: int | None) -> pl.DataFrame:
+        content.seek(0)
+        types = dict.fromkeys(texts, pl.String)
+        return pl.read_csv(content, separator=separator, infer_schema_length=n_rows, schema_overrides=types)
+
+    # Any row may determine the type of a column, but to look at all of them takes longer than to read them. Where later
+    # rows are of another type than the first, reading fails; only columns that are empty so far can be misread.
+    try:
+        frame = read(_FIRST_ROWS)
+        if len(frame) <= _FIRST_ROWS or not any(
+            column.null_count() == _FIRST_ROWS for column in frame.head(_FIRST_ROWS)
+        ):
+            return frame
+    except pl.exceptions.ComputeError:
+        pass
+    return read(None)
 
 
-def _read_with_pandas(content: Any, is_parquet: bool, separator: str, texts: str | None) -> Any:
+def _read_with_pandas(content: Any, is_parquet: bool, separator: str, texts: AbstractSet[str]) -> Any:
     import pandas as pd
 
     if is_parquet:
         return pd.read_parquet(content)
     # pandas converts "NA" to a missing value whatever the type of the column, but not "=NA".
-    frame = pd.read_csv(content, sep=separator, converters=None if texts is None else {texts: lambda text: f"={text}"})
-    return frame.assign(**{texts: frame[texts].str[1:]}) if texts is not None and texts in frame.columns else frame
+    frame = pd.read_csv(content, sep=separator, converters=dict.fromkeys(texts, lambda text: f"={text}"))
+    found = {name: frame[name].str[1:] for name in texts if name in frame.columns}
+    return frame.assign(**{name: column.where(column != "") for name, column in found.items()})
 
 
-def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str, texts: str | None) -> Any:
+def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str, texts: AbstractSet[str]) -> Any:
     from pyarrow import csv, parquet, string
 
     if is_parquet:
         return parquet.read_table(content)
-    types = csv.ConvertOptions(column_types=None if texts is None else {texts: string()})
+    types = csv.ConvertOptions(column_types=dict.fromkeys(texts, string()))
     return csv.read_csv(content, parse_options=csv.ParseOptions(delimiter=separator), convert_options=types)
 
 
-_READERS: dict[str, Callable[[Any, bool, str, str | None], Any]] = {
+_READERS: dict[str, Callable[[Any, bool, str, AbstractSet[str]], Any]] = {
     "polars": _read_with_polars,
     "pandas": _read_with_pandas,
     "pyarrow": _read_with_pyarrow,
@@ -293,20 +323,24 @@ def _to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
     return values
 
 
-def _check_numbers(series: nw.Series[Any], name: str, remedy: str) -> None:
-    """Raise an error for values that are missing or not numbers."""
-    _check_present(series, name)
+def check_numbers(series: nw.Series[Any], name: str, remedy: str, *, missing: bool = False) -> None:
+    """Raise an error for values that are not finite numbers; they may be missing if `missing` says so."""
+    if not missing:
+        _check_present(series, name)
     if series.dtype.is_float():
-        finite = np.isfinite(series.to_numpy())
+        values = series.to_numpy()
+        finite = ~np.isinf(values) if missing else np.isfinite(values)
         if not finite.all():
             row = int(np.argmin(finite))
             raise ValueError(f'{name}: column "{series.name}" holds {series[row]} in row {row + 1} of the data.')
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         return
-    values = series.to_list()
-    row = next((row for row, value in enumerate(values) if not _is_number(value)), 0)
+    held = series.to_list()
+    if missing and all(value is None for value in held):
+        return  # a column of no type
+    row = next((row for row, value in enumerate(held) if value is not None and not _is_number(value)), 0)
     raise ValueError(
-        f'{name}: column "{series.name}" does not hold numbers, but {values[row]!r} in row {row + 1} of the data;'
+        f'{name}: column "{series.name}" does not hold numbers, but {held[row]!r} in row {row + 1} of the data;'
         f" {remedy}."
     )
 

@@ -12,17 +12,16 @@ from sklearn.utils.metaestimators import available_if
 
 from kernelrank._validation import separate_qid
 
-__all__ = ["QueryPipeline", "make_query_pipeline"]
-
 
 def make_query_pipeline(
     *steps: Any, memory: Any = None, transform_input: list[str] | None = None, verbose: bool = False
 ) -> QueryPipeline:
-    """Make a pipeline that passes queries to a ranker as its last step, but not to the transformers.
+    """Make a pipeline that passes queries to a ranker as its last step, and to no transformer that does not use them.
 
     The queries are the column ``qid`` of a data frame, or the argument `qid`. They are removed before the transformers
     and passed to ``fit`` and ``score`` of the ranker. Since the column is a part of X, this works in scikit-learn's
-    searches and cross-validation without metadata routing.
+    searches and cross-validation without metadata routing. Transformers whose ``transform`` has a parameter `qid`, such
+    as :class:`QueryScaler`, get the queries as well; then ``predict`` requires them, too.
 
     Parameters
     ----------
@@ -63,14 +62,18 @@ def make_query_pipeline(
     return QueryPipeline(named, memory=memory, transform_input=transform_input, verbose=verbose)
 
 
-def _without_queries(name: str) -> Any:
-    """Return a method of ``Pipeline`` that removes the column of queries, if any, from X."""
+def _of_last_step(name: str) -> Any:
+    """Return a method of ``Pipeline`` that passes the queries, and no column of them, to the steps that use them."""
 
     def is_available(pipeline: QueryPipeline) -> bool:
         return callable(getattr(super(QueryPipeline, pipeline), name))  # or raises an AttributeError with the reason
 
-    def method(self: QueryPipeline, X: Any, **params: Any) -> Any:
-        return getattr(super(QueryPipeline, self), name)(separate_qid(X, None)[0], **params)
+    def method(self: QueryPipeline, X: Any, *, qid: ArrayLike | None = None, **params: Any) -> Any:
+        X, qid = separate_qid(X, qid)
+        if not self.transforms_by_queries:
+            return getattr(super(QueryPipeline, self), name)(X, **params)
+        _require(qid, name)
+        return _call(self.steps[-1][1], name, self._transformed(X, qid), qid, **params)
 
     method.__name__ = name
     method.__doc__ = f"""Transform the data, and call `{name}` of the last step.
@@ -78,13 +81,21 @@ def _without_queries(name: str) -> Any:
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            A data-frame column named "qid" is ignored.
+            A data-frame column named "qid" is the query of each row.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row, if X has no such column. Required if a transformer uses the queries, and otherwise
+            ignored, as is the column.
         **params
             As in ``sklearn.pipeline.Pipeline``.
 
         Returns
         -------
         ndarray, or the result of the last step
+
+        Raises
+        ------
+        ValueError
+            If a transformer uses the queries, and they are missing or given twice.
         """
     return available_if(is_available)(method)
 
@@ -98,7 +109,7 @@ def _takes_qid(method: Any) -> bool:
 
 
 class QueryPipeline(Pipeline):  # type: ignore[misc]
-    """Pipeline that passes queries to its last step, but not to its transformers; see :func:`make_query_pipeline`.
+    """Pipeline that passes queries to the steps that use them; see :func:`make_query_pipeline`.
 
     Parameters
     ----------
@@ -108,8 +119,9 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
 
     Notes
     -----
-    Other steps whose ``fit`` has a parameter `qid`, such as :class:`kernelrank.NystromMap`, also receive the queries.
-    With metadata routing enabled, they are routed to the steps that request them.
+    Other steps whose ``fit`` has a parameter `qid`, such as :class:`kernelrank.NystromMap`, also receive the queries,
+    and those whose ``transform`` has it, such as :class:`QueryScaler`, whenever rows are transformed. With metadata
+    routing enabled, ``fit`` routes them to the steps that request them.
 
     Examples
     --------
@@ -186,13 +198,17 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         """
         X, qid = separate_qid(X, qid)
         last = self.steps[-1][1]
-        if not _takes_qid(last.score):  # such as the accuracy of a classifier
+        takes_qid = _takes_qid(last.score)  # but not the accuracy of a classifier
+        if takes_qid or self.transforms_by_queries:
+            _require(qid, "score")
+        else:
             return float(super().score(X, y, sample_weight, **params))
-        _require(qid, "score")
-        if get_config()["enable_metadata_routing"]:
+        if get_config()["enable_metadata_routing"] and not self.transforms_by_queries:
             return float(super().score(X, y, sample_weight, qid=qid, **params))
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(last.score(self._transformed(X), y, qid=qid, **weights))
+        given: dict[str, Any] = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if takes_qid:
+            given["qid"] = qid
+        return float(last.score(self._transformed(X, qid), y, **given))
 
     @_last_has("fit_transform")  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None, *, qid: ArrayLike | None = None, **params: Any) -> Any:
@@ -222,7 +238,8 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         X : data frame or array-like of shape (n_samples, n_features)
             A data-frame column named "qid" is the query of each row.
         qid : array-like of shape (n_samples,), optional
-            Query of each row, if X has no such column. Without queries, all rows are ranked as one query.
+            Query of each row, if X has no such column. Without queries, all rows are ranked as one query, unless a
+            transformer uses the queries: then they are required.
 
         Returns
         -------
@@ -234,17 +251,27 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
             If there are no queries.
         """
         X, qid = separate_qid(X, qid)
-        return self.steps[-1][1].rank(self._transformed(X), qid)
+        if self.transforms_by_queries:
+            _require(qid, "rank")
+        return self.steps[-1][1].rank(self._transformed(X, qid), qid)
 
-    predict = _without_queries("predict")
-    predict_proba = _without_queries("predict_proba")
-    predict_log_proba = _without_queries("predict_log_proba")
-    decision_function = _without_queries("decision_function")
-    score_samples = _without_queries("score_samples")
-    transform = _without_queries("transform")
+    predict = _of_last_step("predict")
+    predict_proba = _of_last_step("predict_proba")
+    predict_log_proba = _of_last_step("predict_log_proba")
+    decision_function = _of_last_step("decision_function")
+    score_samples = _of_last_step("score_samples")
+    transform = _of_last_step("transform")
 
-    def _transformed(self, X: Any) -> Any:
-        return self[:-1].transform(X) if len(self.steps) > 1 else X
+    @property
+    def transforms_by_queries(self) -> bool:
+        """Whether ``transform`` of a step uses the queries."""
+        return any(_uses_queries(step, "transform") for _, step in self.steps)
+
+    def _transformed(self, X: Any, qid: ArrayLike | None) -> Any:
+        """Return X as the last step gets it."""
+        for _, step in self.steps[:-1]:
+            X = _call(step, "transform", X, qid)
+        return X
 
     def _queries_of_fit(self, X: Any, qid: ArrayLike | None) -> tuple[Any, dict[str, Any]]:
         """Return X without queries, and the arguments that pass them to ``Pipeline.fit``."""
@@ -261,6 +288,21 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
             )
         takers = [name for name, step in self.steps if hasattr(step, "fit") and _takes_qid(step.fit)]
         return X, {f"{name}__qid": qid for name in takers}
+
+
+def _uses_queries(step: Any, name: str) -> bool:
+    """Return whether a method of a step, other than ``fit`` and ``score``, takes queries."""
+    if isinstance(step, QueryPipeline):
+        return step.transforms_by_queries
+    return hasattr(step, name) and _takes_qid(getattr(step, name))
+
+
+def _call(step: Any, name: str, X: Any, qid: ArrayLike | None, **params: Any) -> Any:
+    """Call a method of a step with rows, and with queries if it uses them."""
+    if step is None or isinstance(step, str):  # "passthrough"
+        return X
+    given = {"qid": qid} if _uses_queries(step, name) else {}
+    return getattr(step, name)(X, **given, **params)
 
 
 def _require(qid: ArrayLike | None, method: str) -> None:

@@ -1,0 +1,189 @@
+"""Kinds of the columns of a table: numbers, categories, and those that say nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from kernelrank._columns import as_frame
+from kernelrank._validation import QID_COLUMN
+
+_TEXTS = (nw.String, nw.Categorical, nw.Enum)
+_MOSTLY = 0.5  # share of numbers among the values of a text column from which the others are taken for mistakes
+
+
+class Columns(NamedTuple):
+    """Columns of a table by what is done to them.
+
+    Attributes
+    ----------
+    numbers, categories : list of str
+    left_out : dict
+        Reasons by column.
+    n_values : int
+        Number of values of all rows when categories have one feature per value.
+    """
+
+    numbers: list[str]
+    categories: list[str]
+    left_out: dict[str, str]
+    n_values: int
+
+
+def sort_columns(
+    frame: Any,
+    categorical: Sequence[str],
+    drop: Sequence[str],
+    keep: Sequence[str] | None,
+    min_frequency: int,
+) -> Columns:
+    """Return the columns of a data frame by kind; raise an error for a column that cannot be a feature."""
+    table = as_frame(frame)
+    if table is None:
+        raise TypeError(
+            "frame must be a data frame with named columns, of polars, pandas or pyarrow, got"
+            f" {type(frame).__name__}. For a matrix, use sklearn.pipeline.make_pipeline."
+        )
+    chosen = _choose(table.columns, categorical, drop, keep)
+    if len(table) == 0:
+        raise ValueError("frame has no rows.")
+    numbers, categories, left_out, n_features = list[str](), list[str](), dict[str, str](), 0
+    for name in chosen:
+        series = table[name]
+        is_category = name in categorical or _is_category(series)
+        if is_category:
+            counts = value_counts(series)
+            if name not in categorical:
+                _refuse_numbers(series, counts)
+            reason, n = _why_not_category(counts, min_frequency), _count_features(counts, min_frequency)
+        else:
+            reason, n = _why_not(series), 2
+        if reason is not None:
+            left_out[name] = reason
+        else:
+            (categories if is_category else numbers).append(name)
+            n_features += n
+    if not numbers and not categories:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise ValueError(f"frame has no column that can be a feature ({reasons or 'there are none'}).")
+    return Columns(numbers, categories, left_out, n_features * len(table))
+
+
+def _choose(
+    columns: list[str], categorical: Iterable[str], drop: Iterable[str], keep: Iterable[str] | None
+) -> list[str]:
+    """Return the names of the features, in the order of the table."""
+    for argument, names in (("categorical", categorical), ("drop", drop), ("keep", keep or ())):
+        for name in names:
+            if name not in columns:
+                raise ValueError(f"{argument}: there is no column {name!r}; the columns are {', '.join(columns)}.")
+    left_out = {*drop, QID_COLUMN}
+    chosen = [name for name in columns if name not in left_out and (keep is None or name in keep)]
+    for argument, names in (("categorical", categorical), ("keep", keep or ())):
+        for name in names:
+            if name not in chosen:
+                raise ValueError(f"{argument}: the column {name!r} is not among the features.")
+    return chosen
+
+
+def _is_category(series: nw.Series[Any]) -> bool:
+    """Return whether a column holds text, categories or booleans; raise an error if it holds no numbers either."""
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return False
+    if dtype in _TEXTS or dtype == nw.Boolean:
+        return True
+    if series.is_null().all():
+        return False  # a column of no type
+    if dtype == nw.Object and len({type(value) for value in series.drop_nulls().to_list()}) == 1:
+        first = series.drop_nulls()[0]
+        if isinstance(first, bool | str):
+            return True
+    remedy = (
+        "Convert it to numbers, such as days since a fixed date"
+        if dtype.is_temporal()
+        else "Convert it to numbers or text"
+    )
+    raise ValueError(
+        f"The column {series.name!r} holds values of type {dtype}, which are neither numbers nor categories."
+        f" {remedy}, or leave it out (drop)."
+    )
+
+
+def _why_not(series: nw.Series[Any]) -> str | None:
+    """Return why a column of numbers says nothing; None if it does. Raise an error for infinite values."""
+    n_missing = count_missing(series)
+    if n_missing == len(series):
+        return "all values are missing"
+    if series.dtype.is_float():
+        values = series.to_numpy()
+        infinite = np.isinf(values)
+        if infinite.any():
+            row = int(np.argmax(infinite))
+            raise ValueError(
+                f"The column {series.name!r} holds {values[row]} in row {row + 1}. Replace infinite values by"
+                " numbers or by missing values, or leave the column out (drop)."
+            )
+        low, high = np.nanmin(values), np.nanmax(values)
+    else:
+        low, high = series.min(), series.max()
+    return "all values are equal" if low == high and not n_missing else None
+
+
+def _why_not_category(counts: dict[Any, int], min_frequency: int) -> str | None:
+    """Return why a column of categories says nothing; None if it does."""
+    if len(counts) < 2:
+        return "all values are equal"
+    if max(counts.values()) < min_frequency:
+        return f"no value occurs in {min_frequency} rows"
+    return None
+
+
+def _count_features(counts: dict[Any, int], min_frequency: int) -> int:
+    frequent = sum(n >= min_frequency for n in counts.values())
+    return frequent + (frequent < len(counts))
+
+
+def _refuse_numbers(series: nw.Series[Any], counts: dict[Any, int]) -> None:
+    """Raise an error for a column of numbers, some of which are not: mistakes, not categories."""
+    texts = {value: n for value, n in counts.items() if isinstance(value, str)}
+    others = {value: n for value, n in texts.items() if not _is_number(value)}
+    if texts and sum(others.values()) <= (1 - _MOSTLY) * sum(texts.values()):
+        wrong = next((value for value in others), None)
+        if wrong is None:
+            found = "numbers as text"
+        else:
+            row = series.to_list().index(wrong)
+            found = f"mostly numbers as text, but {wrong!r} in row {row + 1}"
+        raise ValueError(
+            f"The column {series.name!r} holds {found}. If it is a number, correct the values, or make them missing; if"
+            " it is a category, name it in categorical."
+        )
+
+
+def count_missing(series: nw.Series[Any]) -> int:
+    """Return how many values are missing, NaN included."""
+    if series.dtype.is_float():
+        return int(np.isnan(series.to_numpy()).sum())
+    return int(series.null_count())
+
+
+def value_counts(series: nw.Series[Any]) -> dict[Any, int]:
+    """Return how often each value occurs; all missing values are None."""
+    found = series.value_counts(name="n")
+    counts: dict[Any, int] = {}
+    for value, n in zip(found[series.name].to_list(), found["n"].to_list(), strict=True):
+        key = None if value is None or value != value else value
+        counts[key] = counts.get(key, 0) + int(n)
+    return counts
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,59 @@
+"""Columns that a fitted pipeline, or another model, reads from a table."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+
+
+class Inputs(NamedTuple):
+    """Names of the columns that a model needs, in the order of training, and which of them hold text."""
+
+    names: list[str]
+    texts: frozenset[str]
+
+
+def inputs_of(model: Any) -> Inputs | None:
+    """Return the columns that a fitted model needs; None if it was fitted without names."""
+    found = getattr(model, "feature_names_in_", None)
+    if found is None:
+        return None
+    names = [str(name) for name in found]
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if not isinstance(first, ColumnTransformer):
+        texts = frozenset(name for k, name in enumerate(names) if _takes_text(first, k))
+        return Inputs(names, texts)
+    needed, texts_found = set[str](), set[str]()
+    for _, part, given in first.transformers_:
+        if isinstance(part, str) and part == "drop":
+            continue
+        is_named = isinstance(given, str) or all(isinstance(each, str) for each in _as_list(given))
+        columns = _as_list(given) if is_named else np.asarray(names, dtype=object)[given].tolist()
+        # Where columns are chosen by position, all must be there.
+        needed.update(columns if is_named else names)
+        texts_found.update(name for k, name in enumerate(columns) if _takes_text(part, k))
+    return Inputs([name for name in names if name in needed], frozenset(texts_found))
+
+
+def last_step(model: Any) -> Any:
+    """Return the last step of a pipeline; other models as they are."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def _as_list(columns: Any) -> list[Any]:
+    return [columns] if isinstance(columns, str) or not hasattr(columns, "__iter__") else list(columns)
+
+
+def _takes_text(part: Any, column: int) -> bool:
+    """Return whether a fitted transformer takes text in a column: it has met some there."""
+    while isinstance(part, Pipeline):
+        part = part.steps[0][1]
+    if hasattr(part, "vocabulary_"):  # counts of words
+        return True
+    known = getattr(part, "categories_", None)
+    if known is None and getattr(part, "statistics_", np.empty(0)).dtype == object:
+        known = [[value] for value in part.statistics_]
+    return known is not None and any(isinstance(value, str) for value in known[column])
