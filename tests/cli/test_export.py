@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import onnx
 import polars as pl
 import pytest
@@ -56,6 +57,36 @@ def test_tables_and_bounds(shell, tmp_path, rng):
     save_model(RankSVM().fit(frame, frame["rooms"] - frame["age"]), model)
     assert shell("export", model, "--to", "opensearch", "-o", out, "--bounds", tmp_path / "houses.csv").code == 0
     assert json.loads(out.read_text()) == to_opensearch(load_model(model), "m", bounds=frame)
+
+
+def test_from_a_csv_to_a_served_model(shell, load, tmp_path, rng):
+    """Text, missing values and a category that was never seen: the served scores are those of predict."""
+    m = 80
+    offers = pl.DataFrame(
+        {
+            "search": np.arange(m) // 8,
+            "price": rng.gamma(4.0, 50.0, m),
+            "district": rng.choice(["north", "south", "o'hare"], m),
+            "liked": rng.normal(size=m),
+        }
+    ).with_columns(price=pl.when(pl.Series(rng.random(m) > 0.2)).then("price"))
+    new = pl.DataFrame({"district": ["north", "moon", None], "price": [100.0, None, 20.0]})
+    paths = {name: tmp_path / name for name in ("offers.csv", "new.csv", "m.kr", "m.onnx", "m.json", "m.sql", "scores")}
+    offers.write_csv(paths["offers.csv"])
+    new.write_csv(paths["new.csv"])
+    train = ("train", paths["offers.csv"], "--target", "liked", "--qid", "search", "-o", paths["m.kr"])
+    assert shell(*train).code == 0, shell.err
+    assert shell("predict", paths["new.csv"], "-m", paths["m.kr"], "-o", paths["scores"]).code == 0, shell.err
+    scores, engines = np.loadtxt(paths["scores"]), load("benchmarks.export_engines")
+    assert shell("export", paths["m.kr"], "--to", "onnx", "-o", paths["m.onnx"]).code == 0
+    np.testing.assert_allclose(engines.onnx_scores(onnx.load(paths["m.onnx"]), new.to_dicts()), scores, rtol=1e-12)
+    assert shell("export", paths["m.kr"], "--to", "sql", "-o", paths["m.sql"]).code == 0
+    np.testing.assert_allclose(engines.sql_scores(paths["m.sql"].read_text(), new.to_dicts()), scores, rtol=1e-12)
+    to = ("--to", "elasticsearch", "--bounds", paths["offers.csv"], "-o", paths["m.json"])
+    assert shell("export", paths["m.kr"], *to).code == 0, shell.err
+    found = engines.ltr_scores(json.loads(paths["m.json"].read_text()), new.to_dicts())
+    assert found.min() >= 0
+    np.testing.assert_allclose(np.diff(found), np.diff(scores), atol=1e-6)
 
 
 def test_models_of_svm_rank(shell, train, tmp_path):

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import onnx
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from exported import assert_same_order, make_table, make_table_pipeline, rows_of, utilities, with_surprises
@@ -26,6 +27,8 @@ import kernelrank
 from kernelrank import RLS, RLSCV, GreedyRankRLS, GreedyRLS, NystromMap, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank.export import to_onnx
 from kernelrank.kernels import Gaussian, Linear, NamedKernel, Polynomial
+from kernelrank.persistence import load_model, save_model
+from kernelrank.pipelines import make_table_ranker
 
 TO_ROUNDING = 1e-12
 
@@ -154,6 +157,26 @@ def test_tables(engines, rng, ranker):
         assert_equal(found, expected)
         if isinstance(ranker, RankSVM):
             assert_same_order(found, expected, rows["qid"].to_numpy())
+
+
+@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_table_rankers(engines, rng, scale, kernel):
+    table = make_table(rng)
+    if scale == "none":
+        table = table.with_columns(pl.col("floor's") - 1e6)
+    y = utilities(rng, table)
+    for frame in (table, table.to_pandas()):
+        model = make_table_ranker(frame, RankRLS(kernel=kernel), scale=scale, categorical=["stars"]).fit(frame, y)
+        found = engines.onnx_scores(to_onnx(model), rows_of(table))
+        assert_equal(found, model.predict(frame), 1e-9)
+
+
+def test_saved_pipelines(rng, tmp_path):
+    table = make_table(rng)
+    model = make_table_pipeline().fit(table, utilities(rng, table))
+    save_model(model, tmp_path / "model")
+    assert to_onnx(load_model(tmp_path / "model")) == to_onnx(model)
 
 
 def test_tables_of_several_outputs(engines, rng):

@@ -20,6 +20,7 @@ from sklearn.preprocessing import (
 from kernelrank import NystromMap, OrdinalSVM, RankingClassifier, RankRLS, RankSVM
 from kernelrank.export import to_elasticsearch, to_onnx, to_opensearch, to_solr, to_sql
 from kernelrank.kernels import Gaussian
+from kernelrank.pipelines import QueryScaler, make_query_pipeline
 
 FORMATS = {
     "ONNX": to_onnx,
@@ -91,6 +92,11 @@ def test_steps_that_cannot_be_exported(target, step):
     inner = ColumnTransformer([("part", make_pipeline(step), [0, 1])])
     nested = make_pipeline(inner, RankRLS()).fit(X, Y)
     assert_refused(target, TypeError, rf"step 'columntransformer__part__{name.lower()}' \({name}\)", nested)
+
+
+def test_scaling_inside_queries(target):
+    model = make_query_pipeline(QueryScaler(), RankRLS()).fit(X, Y, qid=np.arange(40) // 8)
+    assert_refused(target, TypeError, r"The step 'queryscaler' \(QueryScaler\) cannot be exported", model)
 
 
 def test_settings_that_cannot_be_exported(target):

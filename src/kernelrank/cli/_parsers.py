@@ -332,6 +332,3 @@ COMMANDS: tuple[Callable[[Add], None], ...] = (
     export,
     demo,
 )
-
-
-COMMANDS: tuple[Callable[[Add], None], ...] = (train, predict, evaluate, cv, export, demo)
