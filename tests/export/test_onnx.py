@@ -327,3 +327,12 @@ def test_a_file_of_2_gib_is_refused(rng, monkeypatch):
     X, y = make_rows(rng)
     with pytest.raises(ValueError, match="an ONNX file has at most 2 GiB"):
         to_onnx(RankRLS(kernel="gaussian").fit(X, y))
+
+
+def test_categories_that_float32_does_not_distinguish(engines):
+    X = np.array([[16_777_216.0], [16_777_217.0], [1e17]] * 5)
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), RankRLS()).fit(X, np.arange(15.0))
+    new = np.append(X, [[3.0]], axis=0)
+    assert_equal(engines.onnx_scores(to_onnx(model), new), model.predict(new))
+    with pytest.raises(ValueError, match="some of its categories are the same number in float32"):
+        to_onnx(model, dtype="float32")

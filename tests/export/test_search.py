@@ -7,10 +7,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from exported import make_table, make_table_pipeline, rows_of, utilities, with_surprises
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from kernelrank import RankRLS, RankSVM
+from kernelrank import GreedyRankRLS, RankRLS, RankSVM
 from kernelrank.export import to_elasticsearch, to_opensearch, to_solr
 
 FORMATS = {"ltr_scores": to_elasticsearch, "solr_scores": to_solr}
@@ -139,8 +140,6 @@ def test_bounds_without_a_column():
 
 def test_names_that_meet():
     frame = pd.DataFrame({"a": [0.0, np.nan, 2.0], "a:missing": [1.0, 0.0, 1.0]})
-    from sklearn.impute import SimpleImputer
-
     model = make_pipeline(SimpleImputer(), RankRLS()).fit(frame, [0, 1, 2])
     with pytest.raises(ValueError, match="there are two named 'a:missing': rename a column"):
         to_solr(model, "m")
@@ -152,3 +151,17 @@ def test_numbers_beyond_float32_are_refused(factor):
     model.coef_ = model.coef_ * factor
     with pytest.raises(ValueError, match="cannot be exported to Solr, which computes in float32"):
         to_solr(model, "m")
+
+
+@both
+def test_columns_without_weight_are_left_out(engines, rng, engine):
+    X = rng.normal(size=(50, 6))
+    model = make_pipeline(StandardScaler(), GreedyRankRLS(2)).fit(X, X[:, 1] - X[:, 4])
+    body = FORMATS[engine](model, "m")
+    assert "x1" in str(body)
+    assert "x2" not in str(body)
+    rows = [{"x1": row[1], "x4": row[4]} for row in X.tolist()]
+    assert_equal_up_to_a_constant(getattr(engines, engine)(body, rows), model.predict(X))
+    model[-1].coef_ = np.zeros(6)
+    with pytest.raises(ValueError, match="all of its weights are 0, and rank nothing"):
+        FORMATS[engine](model, "m")

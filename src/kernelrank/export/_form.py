@@ -142,8 +142,8 @@ def tabulate(features: list[Category], weights: Matrix) -> Matrix:
     """Combine the features of one column linearly: a row per known category, then one for unknown, and for missing."""
     n_known = max(len(feature.known) for feature in features)
     table = np.zeros((n_known + 2, weights.shape[1]))
+    table[:n_known] = np.array([feature.other for feature in features]) @ weights
     for feature, weight in zip(features, weights, strict=True):
-        table[:n_known] += feature.other * weight
         for place, value in feature.values.items():
             table[place] += (value - feature.other) * weight
         # NaN stays NaN whatever the weight: prediction raises.

@@ -70,6 +70,10 @@ class Graph:
             keys, kind = [key.encode() for key in keys], tensor.STRING
         else:
             keys, kind = [*map(float, known), np.nan], self.kind
+            if len(np.unique(np.array(keys, self.dtype))) < len(keys):
+                raise ValueError(
+                    f"model cannot be exported: some of its categories are the same number in {self.dtype}."
+                )
         place = self.add(
             "LabelEncoder",
             column,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank._arrays import to_host
+from kernelrank._arrays import like, to_host
 from kernelrank._memory import require_memory
 from kernelrank._rules import NAMES, show
 from kernelrank.estimators import (
@@ -92,7 +92,8 @@ def _scorer(model: Any, nystrom: NystromMap | None, target: str) -> tuple[Linear
             )
         return Expansion(model.kernel_, _basis(model, target), weights, offset), single
     if nystrom is not None:
-        return Expansion(nystrom.kernel_, _basis(nystrom, target), nystrom.coefficients(weights), offset), single
+        combined = to_host(nystrom.coefficients(like(weights, nystrom.whitening_)))
+        return Expansion(nystrom.kernel_, _basis(nystrom, target), np.asarray(combined), offset), single
     return Linear(weights, offset), single
 
 

@@ -88,7 +88,8 @@ def to_elasticsearch(model: Any, name: str, feature_names: Any = None, *, bounds
 
     A category column, here ``district``, becomes one feature per category, ``district=north``, with the value 1 for a
     document of that category, and 0 for others. A column with an imputer gets a second feature, ``price:missing``, with
-    the value 1 for documents without it. Categories that were never seen have the value 0 in all of them.
+    the value 1 for documents without it. Categories that were never seen have the value 0 in all of them. Columns whose
+    weight is 0, such as those that a greedy estimator has not selected, are left out.
 
     References
     ----------
@@ -252,6 +253,8 @@ def _features(model: Any, name: str, feature_names: Any, bounds: Any, target: st
             features += _of_slope(column, term, None if bounds is None else _range(bounds, form, term.column))
     if bounds is not None:
         features = [_non_negative(each) for each in features]
+    if not features:
+        raise ValueError(f"model cannot be exported to {target}: all of its weights are 0, and rank nothing.")
     _check(features, target)
     # Without a centre, the normaliser would only divide: the weight does.
     return [

@@ -57,10 +57,10 @@ def to_sql(model: Any, feature_names: Any = None, *, table: str | None = None) -
 
     Notes
     -----
-    The score is NULL where ``predict`` raises an error: where a number is missing and there is no imputer, and for a
-    category that the encoder refuses. Databases that compute in float64 give the scores of ``predict`` up to the order
-    of summation. MySQL reads identifiers and text in this way with
-    ``SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'``.
+    Columns whose weight is 0 are left out. The score is NULL where ``predict`` raises an error because of another one:
+    where a number is missing and there is no imputer, and for a category that the encoder refuses. Databases that
+    compute in float64 give the scores of ``predict`` up to the order of summation. MySQL reads identifiers and text in
+    this way with ``SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'``.
 
     Examples
     --------

@@ -209,7 +209,8 @@ def _unseen(step: Any, row: NDArray[Any], k: int) -> NDArray[np.float64]:
         return np.full(_transform(step, row[None]).shape[1], nan)
     unseen = row.copy()
     known = step.categories_[k]
-    unseen[k] = float(np.nanmax(known)) + 1 if known.dtype.kind in "iuf" else _NEVER_SEEN
+    # Twice the largest number is another one, also where adding 1 would be lost to rounding.
+    unseen[k] = 2 * float(np.nanmax(np.abs(known), initial=1.0)) if known.dtype.kind in "iuf" else _NEVER_SEEN
     found: NDArray[np.float64] = _transform(step, unseen[None]).toarray()[0]
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Sum:
-    """Sum of functions of different columns, and a constant."""
+    """Sum of functions of different columns, and a constant; columns without any weight are left out."""
 
     terms: list[Slope | Levels]
     offset: float
@@ -58,9 +58,8 @@ def fold(form: Form, target: str) -> Sum:
             f"model cannot be exported to {target}: it predicts {scorer.weights.shape[1]} outputs, and a {target} model"
             " has one score. Fit one output, or use to_onnx."
         )
-    columns = by_column(form)
-    terms = [_fold(features, scorer) for _, features in sorted(columns.items())]
-    return Sum(terms, float(scorer.offset[0]))
+    terms = [_fold(features, scorer) for _, features in sorted(by_column(form).items())]
+    return Sum([term for term in terms if not _is_zero(term)], float(scorer.offset[0]))
 
 
 def by_column(form: Form) -> dict[int, list[tuple[int, Encoded]]]:
@@ -91,6 +90,12 @@ def _fold(features: list[tuple[int, Encoded]], scorer: Linear) -> Slope | Levels
     return _slope(column, numbers, weights[:, 0].tolist())
 
 
+def _is_zero(term: Slope | Levels) -> bool:
+    """Return whether a term is 0 for all rows that can be predicted, as those of features that were not selected."""
+    numbers = [term.weight, term.present] if isinstance(term, Slope) else [*term.values.tolist(), term.unknown]
+    return all(number == 0 or isnan(number) for number in (*numbers, term.missing))
+
+
 def _slope(column: int, numbers: list[Number], weights: list[float]) -> Slope:
     """Add several affine functions of a column, around the centre of the steepest."""
     steepest = max(zip(numbers, weights, strict=True), key=lambda pair: abs(pair[0].factor * pair[1]))[0]
@@ -100,5 +105,5 @@ def _slope(column: int, numbers: list[Number], weights: list[float]) -> Slope:
     for number, w in zip(numbers, weights, strict=True):
         weight += w * number.factor * scale
         present += w * (number.factor * (centre - number.centre) + number.shift)
-        missing += nan if np.isnan(number.missing) else w * number.missing
+        missing += nan if isnan(number.missing) else w * number.missing
     return Slope(column, weight, centre, scale, present, missing)
