@@ -174,6 +174,7 @@ def load_mslr(
     (2, 136)
     """
     path = _file_of_fold(folder, fold, part)
+    FLAG("dense", dense)
     rows = _read(path, _MSLR, False, dtype, n_jobs)
     largest = int(rows.X.indices.max(initial=-1)) + 1
     if largest < _MSLR:  # zeros are written, so that a single row has all of them
@@ -181,7 +182,7 @@ def load_mslr(
             f"{path}: the largest index of a feature is {largest}, but MSLR has {_MSLR} features in each row. Read sets"
             " of LETOR with load_letor."
         )
-    return rows._replace(X=_as_wanted(rows.X, dense, path))
+    return rows._replace(X=as_dense(rows.X, str(path))) if dense else rows
 
 
 def load_istella(
@@ -361,8 +362,4 @@ def _read(path: Path, n_features: int | None, dense: bool, dtype: DTypeLike, n_j
         raise DataFormatError(f"{path}: there are no rows.")
     if rows.qid is None:
         raise DataFormatError(f"{path}:1: the row has no query, such as qid:10; kernelrank.io.load_svmlight reads it.")
-    return JudgedDocuments(_as_wanted(rows.X, dense, path), rows.y, rows.qid)
-
-
-def _as_wanted(X: Any, dense: bool, path: Path) -> Any:
-    return as_dense(X, str(path)) if dense else X
+    return JudgedDocuments(as_dense(rows.X, str(path)) if dense else rows.X, rows.y, rows.qid)
