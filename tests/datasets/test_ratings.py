@@ -172,6 +172,7 @@ def test_mistakes_are_told_with_the_line(tmp_path, name, file, line, text, messa
     ("text", "message"),
     [
         ("1,2,3.0,4\n", ":1: expected the header userId,movieId,rating,timestamp, got '1,2,3.0,4'."),
+        ("", ":1: expected the header userId,movieId,rating,timestamp, got ''."),
         ("userId,movieId,rating,timestamp\n", ": there are no rows."),
         ("userId,movieId,rating,timestamp\n\n1,2,x,4\n", ":3: rating must be a number, got 'x'."),
         ("userId,movieId,rating,timestamp\n\n1,2,inf,4\n", ":3: rating must be a finite number, got inf."),
@@ -185,6 +186,18 @@ def test_ratings_with_a_header(tmp_path, text, message):
     with pytest.raises(DataFormatError) as raised:
         load_movielens(tmp_path)
     assert str(raised.value) == f"{path}{message}"
+
+
+def test_byte_order_marks_are_skipped(tmp_path):
+    write_csv(tmp_path)
+    expected = load_movielens(tmp_path)
+    films = (tmp_path / "movies.csv").read_bytes()
+    ratings = gzip.decompress((tmp_path / "ratings.csv.gz").read_bytes())
+    (tmp_path / "movies.csv").write_bytes(b"\xef\xbb\xbf" + films)
+    (tmp_path / "ratings.csv.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + ratings))
+    found = load_movielens(tmp_path)
+    np.testing.assert_array_equal(found.to_matrix(), expected.to_matrix())
+    assert found.titles == expected.titles
 
 
 def test_empty_files(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import warnings
@@ -36,7 +37,7 @@ def read_numbers(
         return f"{path}:{next(number for k, (number, _) in enumerate(_rows(content, has_header)) if k == row)}"
 
     if has_header:
-        header = content.splitlines()[0].decode("utf-8-sig", "replace")
+        header = content.partition(b"\n")[0].rstrip(b"\r").decode("utf-8", "replace")
         if header.split(separator) != list(fields):
             raise DataFormatError(f"{path}:1: expected the header {separator.join(fields)}, got {show(header)}.")
     if next(_rows(content, has_header), None) is None:
@@ -68,7 +69,7 @@ def read_texts(path: Path, separator: str, n_fields: int, *, header: str | None 
     """Read lines of text, split at separators; a comma separates as in CSV files. Return them with line numbers."""
     content = _read(path)
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode()
     except UnicodeDecodeError:
         text = content.decode("latin-1")  # the older sets of MovieLens
     if separator == ",":
@@ -90,8 +91,9 @@ def read_texts(path: Path, separator: str, n_fields: int, *, header: str | None 
 
 
 def _read(path: Path) -> bytes:
+    """Return the content of a file, decompressed, without a byte-order mark."""
     with open_for_reading(path) as file:
-        return bytes(file.read())
+        return bytes(file.read()).removeprefix(codecs.BOM_UTF8)
 
 
 def _rows(content: bytes, has_header: bool) -> Iterator[tuple[int, bytes]]:
