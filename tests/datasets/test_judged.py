@@ -191,6 +191,12 @@ def test_two_sets_of_istella(tmp_path):
         load_istella(tmp_path / "full", "vali")
 
 
+@pytest.mark.parametrize("read", [load_letor, load_mslr])
+def test_there_are_five_folds(tmp_path, read):
+    with pytest.raises(ValueError, match=r"^fold must be an integer from 1 to 5, got 6\.$"):
+        read(tmp_path, 6)
+
+
 @pytest.mark.skipif("KERNELRANK_DATA" not in os.environ, reason="KERNELRANK_DATA names no folder with real data")
 @pytest.mark.parametrize("version", ["min", "QueryLevelNorm"])
 def test_ohsumed(tmp_path, version):

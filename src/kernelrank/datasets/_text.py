@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from kernelrank.exceptions import DataFormatError
 from kernelrank.io._files import open_for_reading
 
 Fields = Mapping[str, type]
+_ROW = re.compile(rb"[^\r\n]")
 _KINDS = {int: "an integer", float: "a number"}
 
 
@@ -29,9 +31,10 @@ def read_numbers(
     Return a structured array, and a function from the index of a row to ``file:line``.
     """
     content = _read(path)
-    # NumPy's compiled reader takes separators of one character.
-    content = content if len(separator) == 1 else content.replace(separator.encode(), b"\t")
-    mark = separator if len(separator) == 1 else "\t"
+    mark = separator
+    if len(separator) > 1:  # NumPy's compiled reader takes separators of one character
+        mark = "\x1f"  # which is not in numbers
+        content = content.replace(separator.encode(), mark.encode())
 
     def where(row: int) -> str:
         return f"{path}:{next(number for k, (number, _) in enumerate(_rows(content, has_header)) if k == row)}"
@@ -40,7 +43,7 @@ def read_numbers(
         header = content.partition(b"\n")[0].rstrip(b"\r").decode("utf-8", "replace")
         if header.split(separator) != list(fields):
             raise DataFormatError(f"{path}:1: expected the header {separator.join(fields)}, got {show(header)}.")
-    if next(_rows(content, has_header), None) is None:
+    if not _ROW.search(content, content.find(b"\n") + 1 if has_header else 0):
         raise DataFormatError(f"{path}: there are no rows.")
     try:
         with warnings.catch_warnings():
@@ -99,24 +102,34 @@ def _read(path: Path) -> bytes:
 def _rows(content: bytes, has_header: bool) -> Iterator[tuple[int, bytes]]:
     """Yield the rows with their line numbers; empty lines are none."""
     for number, line in enumerate(io.BytesIO(content), 1):
-        if line.strip(b"\r\n") and not (has_header and number == 1):
-            yield number, line
+        row = line.removesuffix(b"\n").removesuffix(b"\r")
+        if row and not (has_header and number == 1):
+            yield number, row
 
 
 def _defect(
     path: Path, content: bytes, mark: str, separator: str, fields: Fields, has_header: bool
 ) -> DataFormatError | None:
     """Return an error for the first line with a wrong number of fields, or with a wrong one."""
-    for number, line in _rows(content, has_header):
-        cells = line.rstrip(b"\r\n").decode("latin-1").split(mark)
+    for number, row in _rows(content, has_header):
+        cells = row.decode("latin-1").split(mark)
         if len(cells) != len(fields):
             shown = "a tab" if separator == "\t" else f'"{separator}"'
             return DataFormatError(
                 f"{path}:{number}: expected {len(fields)} fields separated by {shown}, got {len(cells)}."
             )
         for cell, (name, kind) in zip(cells, fields.items(), strict=True):
-            try:
-                kind(cell)
-            except ValueError:
+            if not _is_number(cell, kind):
                 return DataFormatError(f"{path}:{number}: {name} must be {_KINDS[kind]}, got {show(cell)}.")
     return None
+
+
+def _is_number(cell: str, kind: type) -> bool:
+    """Return whether NumPy's reader accepts a cell; Python accepts underscores and longer integers, too."""
+    if kind is int:
+        return bool(re.fullmatch(r"[ \t]*[+-]?0*[0-9]{1,18}[ \t]*", cell))
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return not set(cell) & {"_", "\r"}
