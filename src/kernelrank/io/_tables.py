@@ -163,6 +163,11 @@ def column_names(source: str | os.PathLike[str], format: str) -> list[str]:
     return list(_read(source, format, None)[0].columns)
 
 
+def read_frame(source: str | os.PathLike[str]) -> nw.DataFrame[Any]:
+    """Return a table as a data frame whose columns may hold anything."""
+    return _read(source, "auto", None)[0]
+
+
 def _read(source: str | os.PathLike[str], format: str, texts: str | None) -> tuple[nw.DataFrame[Any], bool]:
     """Return a table and whether it is a text file; the column `texts` of a text file is kept as text."""
     name = name_of(source)
