@@ -316,6 +316,9 @@ TOKENS = {"tokens": None, "dependencies": None, "first": None, "second": None, "
 TOKENS |= {"position_tags": None, "entity_labels": None, "path_tag": "text"}
 TOKENS |= dict.fromkeys(("path_weight", "other_weight", "linear_weight"), "non-negative")
 
+OF_FOLDERS = {"folder": "path", "fold": "number of a fold", "part": "choice", "number": "number of a set"}
+OF_FOLDERS |= {"dtype": "type"}
+
 
 def make_calls(folder):
     model = kr.RankSVM().fit(X, Y)
@@ -494,6 +497,16 @@ def make_calls(folder):
             noise="share",
             n_impressions="count",
         ),
+        "apartments_path": Call(datasets.apartments_path, {}),
+        "load_apartments": Call(datasets.load_apartments, {}),
+        "load_istella": Call(datasets.load_istella, {"folder": folder / "public"}, **OF_FOLDERS),
+        "load_jester": Call(datasets.load_jester, {"folder": folder / "public"}, **OF_FOLDERS),
+        "load_letor": Call(
+            datasets.load_letor, {"folder": folder / "public"}, n_features="columns or None", **OF_FOLDERS
+        ),
+        "load_movielens": Call(datasets.load_movielens, {"folder": folder / "public"}, **OF_FOLDERS),
+        "load_mslr": Call(datasets.load_mslr, {"folder": folder / "public"}, **OF_FOLDERS),
+        "load_yahoo": Call(datasets.load_yahoo, {"folder": folder / "public"}, **OF_FOLDERS),
         "load_svmlight": Call(
             lambda **arguments: io.load_svmlight(**{"source": BytesIO(b"1 1:2"), **arguments}),
             {},
@@ -629,6 +642,8 @@ BAD |= {
         *([1j] * M, ["x"] * M, dates(Y)),
     ],
     "number or None": NOT_A_NUMBER,
+    "number of a fold": [*NOT_WHOLE, None, 0, -1, 6],
+    "number of a set": [*NOT_WHOLE, None, 0, -1, 4],
     "times": [None, "x", [np.nan], [np.inf], [[1.0, 2.0]], masked([1.0, 2.0]), [1j], dates(Y[:2])],
     "entries": [None, 5, "x", QID, ENTRIES[1:], np.zeros((M, 3)), [[None, 1]] * M, masked(ENTRIES), [[1, [2]]] * M],
     "number of folds": [*NOT_WHOLE, None, 0, 1, -1, 10**9],
@@ -643,6 +658,7 @@ BAD |= {
 NOT_CALLED = {
     *(
         "AUCInterval",
+        "Apartments",
         "Clicks",
         "CoefIntervals",
         "Comparison",
@@ -651,8 +667,10 @@ NOT_CALLED = {
         "ScorerDifference",
         "RankingScorer",
         "Estimate",
+        "JudgedDocuments",
         "PermutationTest",
         "Propensities",
+        "Ratings",
         "WeighedClicks",
         "TimeDependentAUC",
     ),
@@ -699,7 +717,19 @@ def calls(tmp_path_factory):
     io.RowStore.write(folder / "store", [(X, Y)])
     persistence.save_model(kr.RankSVM().fit(X, Y), folder / "model")
     persistence.save_svmlight_model(kr.RankSVM().fit(X, Y), folder / "light")
+    write_public_sets(folder / "public")
     return make_calls(folder)
+
+
+def write_public_sets(folder):
+    """Write one row of each public set."""
+    (folder / "Fold1").mkdir(parents=True)
+    row = "1 qid:1 " + " ".join(f"{k}:1" for k in range(1, 137)) + "\n"
+    for name in ("Fold1/train.txt", "train.txt", "set1.train.txt"):
+        (folder / name).write_text(row)
+    (folder / "jester-data-1.csv").write_text("1,5" + ",99" * 99 + "\n")
+    (folder / "ratings.dat").write_text("1::1::5::0\n")
+    (folder / "movies.dat").write_text("1::Heat (1995)::Action\n")
 
 
 def test_every_public_callable_is_in_the_table():

@@ -58,6 +58,7 @@ def number(expected: str, accepts: Callable[[float], bool]) -> Rule:
 def whole(least: int, most: float = _LARGEST_COUNT) -> Rule:
     """Return the rule for an integer in a range."""
     words = "a positive integer" if least == 1 else f"an integer of at least {least}"
+    words = words if most >= _LARGEST_COUNT else f"an integer from {least} to {most}"
     return Rule(words, lambda value: _is_whole(value) and least <= value <= most)
 
 

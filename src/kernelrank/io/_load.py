@@ -145,11 +145,16 @@ def load_svmlight(
     X = sp.csr_matrix(parts, shape=(len(y), n_columns), copy=False)
     X.has_canonical_format = True  # so that SciPy does not check every index later
     if dense:
-        what = f"{name_of(source)}: a dense array of shape {X.shape}"
-        require_memory(float(X.dtype.itemsize) * len(y) * n_columns, what, "Use dense=False.")
-        X = X.toarray()
+        X = as_dense(X, name_of(source))
     queries: NDArray[Any] | None = qid if qid_texts is None else _as_objects(qid_texts)[qid]
     return SvmlightData(X, y, queries, None if comments is None else _as_objects(comments))
+
+
+def as_dense(X: Any, name: str) -> NDArray[Any]:
+    """Return a sparse matrix as an array, if that fits into memory; `name` is that of the file, for the error."""
+    size = float(X.dtype.itemsize) * X.shape[0] * X.shape[1]
+    require_memory(size, f"{name}: a dense array of shape {X.shape}", "Use dense=False.")
+    return np.asarray(X.toarray())
 
 
 def _read(handle: IO[bytes], size: int) -> bytes:
