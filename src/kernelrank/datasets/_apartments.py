@@ -103,5 +103,6 @@ def load_apartments() -> Apartments:
     True
     """
     table = load_table(apartments_path(), target="grade", qid="search", numeric=False)
-    assert table.y is not None and table.qid is not None
+    assert table.y is not None
+    assert table.qid is not None
     return Apartments(table.X, table.y, table.qid)
