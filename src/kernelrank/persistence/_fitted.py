@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -26,6 +26,8 @@ from kernelrank.estimators import (
 )
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.kernels import Kernel, Linear, Precomputed
+from kernelrank.model_selection import FScoreClassifier
+from kernelrank.persistence._kinds import ArrayOf, require
 from kernelrank.relational import KroneckerRLS, KroneckerRLSCV, TwoStepRLS
 
 # Classes that can be saved, and the attributes that are required to predict or score, besides the weights, which depend
@@ -50,15 +52,19 @@ ESTIMATORS: dict[type, tuple[str, ...]] = {
     MaxMarginClustering: ("labels_", *_LEAST_SQUARES),
     OrdinalSVM: ("classes_", "thresholds_", "n_features_in_"),
     RankingClassifier: ("classes_", "thresholds_", "ranker_"),
+    FScoreClassifier: ("classes_", "threshold_", "f_score_", "estimator_"),
     KroneckerRLS: _RELATIONAL,
     KroneckerRLSCV: _RELATIONAL,
     TwoStepRLS: _RELATIONAL,
 }
-# Nested models: an unfitted parameter and a fitted attribute, of any class but the enclosing one.
-INNER: dict[type, tuple[str, ...]] = {RankingClassifier: ("ranker", "ranker_")}
+# Nested models: an unfitted parameter and a fitted attribute.
+INNER: dict[type, tuple[str, str]] = {
+    RankingClassifier: ("ranker", "ranker_"),
+    FScoreClassifier: ("estimator", "estimator_"),
+}
 
 # Attributes of a fit whose names do not end in an underscore. The training data are not included.
-_PRIVATE = ("_fitted_with_queries", "_single")
+PRIVATE = ("_fitted_with_queries", "_single")
 
 # Known optional attributes: the type of a value, or the type and axes of an array. The axis n_outputs is absent in a
 # model with one output.
@@ -72,6 +78,8 @@ _TYPES: dict[str, type] = {
     "gap_": Real,
     "residual_": Real,
     "alpha_": Real,
+    "f_score_": Real,
+    "threshold_": Real,
     "kernel_": Kernel,
     "row_kernel_": Kernel,
     "column_kernel_": Kernel,
@@ -111,16 +119,6 @@ _SPARSE = ("basis_", "row_basis_", "column_basis_")  # attributes that may be sp
 _WEIGHTS = ("coef_", "dual_coef_", "row_coef_", "column_coef_", "intercept_")
 
 
-def saveable_classes() -> dict[str, type]:
-    """Return the classes that can be saved, by name."""
-    return {kind.__name__: kind for kind in ESTIMATORS}
-
-
-def is_fitted_attribute(name: str) -> bool:
-    """Return whether an attribute of this name is set by a fit."""
-    return name in _PRIVATE or (name.endswith("_") and not name.startswith("_"))
-
-
 def check_fitted(kind: type, fitted: dict[str, Any]) -> None:
     """Raise an error unless all required attributes are present and all known attributes are consistent."""
     for name in _required_attributes(kind, fitted):
@@ -141,14 +139,21 @@ def check_fitted(kind: type, fitted: dict[str, Any]) -> None:
         if name in fitted:
             present = [axis for axis in axes if axis != "n_outputs" or not fitted.get("_single", True)]
             _check_array(name, fitted[name], number, [same.get(axis, axis) for axis in present], lengths)
-    if "thresholds_" in ESTIMATORS[kind]:
-        _check_thresholds(fitted["thresholds_"], len(fitted["classes_"]))
+    if "classes_" in ESTIMATORS[kind]:
+        thresholds = fitted["thresholds_"] if "thresholds_" in fitted else np.array([fitted["threshold_"]], dtype=float)
+        _check_thresholds(thresholds, len(fitted["classes_"]))
         if len(np.unique(fitted["classes_"])) != len(fitted["classes_"]):
             raise ModelFormatError("classes_ has duplicates")
-    if kind is RankingClassifier and not (
-        type(fitted["ranker_"]) in ESTIMATORS and getattr(fitted["ranker_"], "_single", True)
-    ):
-        raise ModelFormatError("ranker_ is not a model with one output")
+    if kind in INNER:
+        _, attribute = INNER[kind]
+        require(_gives_scores(fitted[attribute]), f"{attribute} is not a model with one output")
+
+
+def _gives_scores(model: Any) -> bool:
+    """Return whether a model, or the last step of a pipeline, gives one score per row."""
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    return type(model) in ESTIMATORS and not _is_relational(type(model)) and getattr(model, "_single", True)
 
 
 def _check_thresholds(thresholds: NDArray[np.float64], n_classes: int) -> None:
@@ -168,7 +173,7 @@ def _required_attributes(kind: type, fitted: dict[str, Any]) -> tuple[str, ...]:
     if _is_relational(kind):
         kernels = {f"{side}_basis_": fitted.get(f"{side}_kernel_", Linear()) for side in _SIDES}
         return (*names, *(name for name, kernel in kernels.items() if not isinstance(kernel, Linear | Precomputed)))
-    if kind is RankingClassifier:  # the weights belong to its ranker
+    if kind in INNER:  # the weights belong to the nested model
         return names
     match fitted.get("kernel_", Linear()):
         case Linear():
@@ -183,32 +188,23 @@ def _check_array(name: str, value: Any, number: type, axes: Sequence[str], lengt
         if not isinstance(value, Real) or isinstance(value, bool):
             raise ModelFormatError(f"{name} is of type {type(value).__name__}, expected Real")
         return
-    known = isinstance(value, np.ndarray) or (name in _SPARSE and sp.issparse(value))
-    if not known or not issubclass(value.dtype.type, number) or value.ndim != len(axes):
-        raise ModelFormatError(f"{name} must be an array of {number.__name__} with {len(axes)} dimensions")
-    if name in _WEIGHTS and not np.isfinite(value).all():
-        raise ModelFormatError(f"{name} has elements that are not finite")
-    for axis, length in zip(axes, value.shape, strict=True):
-        # The length of an axis is given by an attribute, or by the first array that has it.
-        if length != lengths.setdefault(axis, length):
-            raise ModelFormatError(f"{name} has shape {value.shape}, but {axis} is {lengths[axis]}")
+    ArrayOf(number, tuple(axes), sparse=name in _SPARSE, finite=name in _WEIGHTS)(name, value, lengths)
 
 
-def check_kernel(model: Any) -> None:
-    """Raise an error unless a model can compute its kernels, for one row against the basis and in little memory."""
-    for kernel, basis in _kernels_of(model):
-        if sp.issparse(basis):  # scikit-learn's kernels allocate memory for empty columns as well
-            (basis,) = without_empty_columns(basis.tocsr())
-        try:
-            with np.errstate(all="ignore"):
-                kernel(basis[:1, :], basis)
-        except (ArithmeticError, TypeError, ValueError) as reason:
-            raise ModelFormatError(f"the kernel {kernel!r} cannot be computed ({reason})") from reason
-
-
-def _kernels_of(model: Any) -> Iterator[tuple[Kernel, Any]]:
-    """Yield the kernels of a model, each with its basis."""
-    required = _required_attributes(type(model), vars(model))
+def check_kernel(model: Any, fitted: dict[str, Any]) -> None:
+    """Raise an error unless a model can compute its kernels."""
+    required = _required_attributes(type(model), fitted)
     for name in _SPARSE:
         if name in required:
-            yield getattr(model, name.replace("basis", "kernel")), getattr(model, name)
+            check_kernel_of(fitted[name.replace("basis", "kernel")], fitted[name])
+
+
+def check_kernel_of(kernel: Kernel, basis: Any) -> None:
+    """Raise an error unless a kernel can be computed, for one row against the basis and in little memory."""
+    if sp.issparse(basis):  # scikit-learn's kernels allocate memory for empty columns as well
+        (basis,) = without_empty_columns(basis.tocsr())
+    try:
+        with np.errstate(all="ignore"):
+            kernel(basis[:1, :], basis)
+    except (ArithmeticError, TypeError, ValueError) as reason:
+        raise ModelFormatError(f"the kernel {kernel!r} cannot be computed ({reason})") from reason

@@ -3,20 +3,26 @@
 JSON has strings, numbers, lists, ``true``, ``false`` and ``null``; any other value becomes an object that names its
 kind: ``{"float": "nan"}``, ``{"numpy": "int64", "value": 3}``, ``{"tuple": [1, 2]}``,
 ``{"strings": ["a", "b"]}`` for an array of strings, with ``"numpy": "str"`` for one of NumPy's strings,
-``{"array": "name of a member"}``, a sparse matrix by its arrays, ``{"sparse": "csr_matrix", ...}``, and
-``{"kernel": "Gaussian", "parameters": {"gamma": 0.5}}``.
+``{"objects": ["a", null]}`` for an array of mixed values,
+``{"array": "name of a member"}``, a sparse matrix by its arrays, ``{"sparse": "csr_matrix", ...}``,
+``{"kernel": "Gaussian", "parameters": {"gamma": 0.5}}``, ``{"slice": [0, 3, null]}``,
+``{"keys": ..., "values": ...}`` for a dictionary, ``{"dtype": "float64"}`` and ``{"type": "numpy.float64"}`` for a
+type, ``{"function": "f_regression"}`` for one of a few functions, and ``{"class": "RankSVM", ...}`` for an object,
+where the caller allows it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import feature_selection
+from sklearn.base import BaseEstimator
 
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.kernels import Gaussian, Kernel, Linear, NamedKernel, Polynomial, Precomputed, Product, Scaled, Sum
@@ -36,31 +42,69 @@ _SCALARS = (
 
 # Closed lists: a file cannot name anything else.
 _SPARSE: dict[str, type] = {kind.__name__: kind for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
+_FEW = 16  # integers as values of a dictionary that are written as a list
 _SPARSE_PARTS = ("data", "indices", "indptr")
 _KERNELS: dict[str, type[Kernel]] = {
     kind.__name__: kind for kind in (Linear, Polynomial, Gaussian, NamedKernel, Precomputed, Sum, Product, Scaled)
 }
+_TYPES: dict[str, type] = {
+    **{kind.__name__: kind for kind in (bool, int, float, str, object)},
+    **{f"numpy.{name}": np.dtype(name).type for name in _SCALARS if name != "str"},
+}
+_DTYPES = (*(name for name in _SCALARS if name != "str"), "object")
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: getattr(feature_selection, name)
+    for name in ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression")
+}
 _PARAMETERS = {name: signature(kind).parameters.keys() for name, kind in _KERNELS.items()}
 
+# Encodes an object: given it, the start of the names of its arrays, its depth, and its name in a list of steps.
+EncodeObject = Callable[[Any, str, int, str | None], Any]
+DecodeObject = Callable[[dict[str, Any], int], Any]
 
-def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 0) -> Any:
+
+class NotDataError(TypeError):
+    """A value cannot be written to a file; the message completes the sentence "it is ..."."""
+
+
+def encode(
+    value: Any,
+    name: str,
+    arrays: dict[str, NDArray[Any]],
+    depth: int = 0,
+    encode_object: EncodeObject | None = None,
+    label: str | None = None,
+) -> Any:
     """Encode a value in JSON; arrays are added to `arrays`, under names that start with `name`.
 
     Raises
     ------
-    TypeError
+    NotDataError
         If the value is not data: a number, a string, None, an array, a kernel, or a list or tuple of these.
     """
     if depth > _DEEPEST:
-        raise TypeError(f"nested more than {_DEEPEST} deep")
+        raise NotDataError(f"nested more than {_DEEPEST} deep")
     kind = type(value)
     if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
         return value
     if kind is float:
         return {"float": repr(value)}
     if kind in (list, tuple):
-        items = [encode(item, f"{name}/{k}", arrays, depth + 1) for k, item in enumerate(value)]
+        label = value[0] if kind is tuple and value and type(value[0]) is str else label
+        items = [encode(item, f"{name}/{k}", arrays, depth + 1, encode_object, label) for k, item in enumerate(value)]
         return items if kind is list else {"tuple": items}
+    if encode_object is not None and isinstance(value, BaseEstimator) and not isinstance(value, Kernel):
+        return encode_object(value, name, depth, label)
+    if kind is slice:
+        return {"slice": [encode(each, name, arrays, depth + 1) for each in (value.start, value.stop, value.step)]}
+    if kind is dict:
+        return _encode_dict(value, name, arrays, depth)
+    if isinstance(value, np.dtype) and value.name in _DTYPES:
+        return {"dtype": value.name}
+    for entry, known in (("type", _TYPES), ("function", _FUNCTIONS)):
+        for each, meaning in known.items():
+            if value is meaning:
+                return {entry: each}
     if isinstance(value, np.generic):
         scalar = "str" if kind is np.str_ else value.dtype.name
         if scalar in _SCALARS:
@@ -73,14 +117,34 @@ def encode(value: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int = 
             return {"strings": list(value)}
         if value.dtype.kind == "U" and value.ndim == 1 and _are_short(value.tolist()):
             return {"numpy": "str", "strings": value.tolist()}
-        raise TypeError(f"an array of type {value.dtype} with {value.ndim} dimensions")
+        if value.dtype.kind == "O" and value.ndim == 1 and all(map(_is_scalar, value)):
+            return {"objects": [encode(item, name, arrays, depth + 1) for item in value]}
+        raise NotDataError(f"an array of type {value.dtype} with {value.ndim} dimensions")
     if kind in _SPARSE.values():
         return _encode_sparse(value, name, arrays, depth)
     if kind in _KERNELS.values():
         parameters = value.get_params(deep=False).items()
         encoded = {each: encode(item, f"{name}/{each}", arrays, depth + 1) for each, item in parameters}
         return {"kernel": kind.__name__, "parameters": encoded}
-    raise TypeError(f"of type {kind.__name__}")
+    raise NotDataError(f"of type {kind.__name__}")
+
+
+def _is_scalar(value: Any) -> bool:
+    """Return whether a value is a number, a string or None."""
+    return value is None or type(value) in (bool, int, float, str) or isinstance(value, np.generic)
+
+
+def _encode_dict(value: dict[Any, Any], name: str, arrays: dict[str, NDArray[Any]], depth: int) -> dict[str, Any]:
+    """Encode a dictionary by its keys and values; those of a vocabulary are many strings and their numbers."""
+    keys, values = list(value), list(value.values())
+    if len(values) > _FEW and all(type(each) is int and 0 <= each < 2**63 for each in values):
+        values = np.array(values, dtype=np.int64)  # type: ignore[assignment]
+    if not all(type(key) in (int, str) for key in keys):
+        raise NotDataError("a dictionary with keys that are neither strings nor integers")
+    return {
+        "keys": keys,
+        "values": encode(values, f"{name}/values", arrays, depth + 1),
+    }
 
 
 def _encode_sparse(matrix: Any, name: str, arrays: dict[str, NDArray[Any]], depth: int) -> dict[str, Any]:
@@ -89,13 +153,13 @@ def _encode_sparse(matrix: Any, name: str, arrays: dict[str, NDArray[Any]], dept
     kind = type(matrix)
     stored = kind((matrix.data[used], matrix.indices[used], matrix.indptr), shape=matrix.shape)
     if not _is_in_proportion(matrix.shape, stored.data, stored.indices, stored.indptr):
-        raise TypeError(f"a sparse matrix of shape {matrix.shape} with only {len(stored.data)} elements")
+        raise NotDataError(f"a sparse matrix of shape {matrix.shape} with only {len(stored.data)} elements")
     parts = {part: encode(getattr(stored, part), f"{name}/{part}", arrays, depth + 1) for part in _SPARSE_PARTS}
     return {"sparse": kind.__name__, "shape": list(map(int, matrix.shape)), **parts}
 
 
-def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
-    """Decode a value from JSON.
+def decode(value: Any, archive: Archive, depth: int = 0, decode_object: DecodeObject | None = None) -> Any:
+    """Decode a value from JSON; objects are allowed if the caller decodes them.
 
     Raises
     ------
@@ -107,7 +171,7 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
     if isinstance(value, list):
         # Replaced in place, as the document is not needed again and may hold many lists.
         for place, item in enumerate(value):
-            value[place] = decode(item, archive, depth + 1)
+            value[place] = decode(item, archive, depth + 1, decode_object)
         return value
     if not isinstance(value, dict):
         if isinstance(value, float) and not math.isfinite(value):
@@ -119,9 +183,23 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
         case {"numpy": str(kind), "value": item, **rest} if kind in _SCALARS and not rest:
             return _decode_scalar(kind, decode(item, archive, depth + 1))
         case {"tuple": list(items), **rest} if not rest:
-            return tuple(decode(items, archive, depth))
+            return tuple(decode(items, archive, depth, decode_object))
         case {"strings": list(items), **rest} if all(isinstance(item, str) for item in items) and not rest:
             return np.array(items, dtype=object)
+        case {"objects": list(items), **rest} if not rest:
+            return _decode_objects(decode(items, archive, depth))
+        case {"slice": [_, _, _] as ends, **rest} if not rest:
+            return slice(*decode(ends, archive, depth))
+        case {"keys": list(keys), "values": values, **rest} if not rest:
+            return _decode_dict(keys, decode(values, archive, depth + 1))
+        case {"dtype": str(name), **rest} if name in _DTYPES and not rest:
+            return np.dtype(name)
+        case {"type": str(name), **rest} if name in _TYPES and not rest:
+            return _TYPES[name]
+        case {"function": str(name), **rest} if name in _FUNCTIONS and not rest:
+            return _FUNCTIONS[name]
+        case {"class": _, **_rest} if decode_object is not None:
+            return decode_object(value, depth)
         case {"numpy": "str", "strings": list(items), **rest} if _are_short(items) and not rest:
             return np.array(items, dtype=np.str_)
         case {"array": str(name), **rest} if not rest:
@@ -131,6 +209,23 @@ def decode(value: Any, archive: Archive, depth: int = 0) -> Any:
         case {"kernel": str(kind), "parameters": dict(parameters), **rest} if not rest:
             return _decode_kernel(kind, {name: decode(item, archive, depth + 1) for name, item in parameters.items()})
     raise ModelFormatError(f"unknown kind of value with the keys {' and '.join(map(repr, value))}")
+
+
+def _decode_objects(items: list[Any]) -> NDArray[Any]:
+    if not all(map(_is_scalar, items)):
+        raise ModelFormatError("an array of mixed values has values that are neither numbers, strings nor None")
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def _decode_dict(keys: list[Any], values: Any) -> dict[Any, Any]:
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "i":
+        values = values.tolist()
+    known = isinstance(values, list) and len(values) == len(keys) and all(type(key) in (int, str) for key in keys)
+    if not known or len(set(keys)) < len(keys):
+        raise ModelFormatError("a dictionary does not consist of different keys and as many values")
+    return dict(zip(keys, values, strict=True))
 
 
 def _are_short(items: list[Any]) -> bool:
