@@ -220,7 +220,7 @@ def read_model(path: str, widest: int = 0) -> Any:
 
 def score_rows(model: Any, X: Any, qid: Any = None) -> NDArray[np.float64]:
     """Compute scores of rows; a kernel model with dense rows gets dense rows, one block at a time."""
-    score = score_method(model)
+    score: Any = score_method(model)
     if isinstance(model, QueryPipeline):
         return np.asarray(score(X, qid=qid))
     ranker = getattr(model, "ranker_", model)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from kernelrank._validation import warn_of_query_columns
 from kernelrank.cli._methods import METHODS
 from kernelrank.cli._output import print_table
 from kernelrank.io._tables import check_numbers
@@ -55,7 +56,10 @@ def prepare_table(frame: Any, qid: Any, args: argparse.Namespace) -> tuple[Any, 
         columns = sort_columns(frame, args.categorical, (), None, MIN_FREQUENCY)
     except ValueError as error:
         raise ValueError(f"{args.data}: {error}") from None
-    steps = preparing_steps(columns, METHODS[args.method].fit.estimator(), scale)
+    ranker = METHODS[args.method].fit.estimator()
+    if qid is None:
+        warn_of_query_columns(ranker, frame)
+    steps = preparing_steps(columns, ranker, scale)
     X = fit_columns(steps[0][1], frame)
     for _, step in steps[1:]:
         X = step.fit_transform(X, qid=qid)

@@ -25,17 +25,15 @@ def fit_columns(transformer: ColumnTransformer, frame: Any) -> Any:
     table = as_frame(frame)
     assert table is not None
     encoded = _encoded(transformer) if table.implementation.is_polars() else []
-    texts = [name for name in encoded if table[name].dtype in _TEXTS]
-    if not texts:
+    types = [table[name].dtype for name in encoded]
+    has_text = any(dtype in _TEXTS for dtype in types)
+    if not has_text or any(dtype not in _TEXTS and dtype != nw.Boolean for dtype in types):
         return transformer.fit_transform(frame)
-    values = {name: _values(table[name]) for name in texts}
-    numbered = table.with_columns(_numbers(table[name], values[name]) for name in texts)
+    values = {name: _values(table[name]) for name in encoded}
+    numbered = table.with_columns(_numbers(table[name], values[name]) for name in encoded)
     X = transformer.fit_transform(numbered.to_native())
     encoder: OneHotEncoder = transformer.named_transformers_["categories"]
-    encoder.categories_ = [
-        np.array(values[name], dtype=object) if name in values else found
-        for name, found in zip(encoded, encoder.categories_, strict=True)
-    ]
+    encoder.categories_ = [np.array(values[name], dtype=object) for name in encoded]
     return X
 
 
@@ -44,13 +42,13 @@ def _encoded(transformer: ColumnTransformer) -> list[str]:
 
 
 def _values(series: nw.Series[Any]) -> list[Any]:
-    """Return the values of a column of text as OneHotEncoder orders them: None is the last."""
+    """Return the values of a column as OneHotEncoder orders them: None is the last."""
     found = series.unique().to_list()
     return sorted(value for value in found if value is not None) + [None] * (None in found)
 
 
 def _numbers(series: nw.Series[Any], values: list[Any]) -> nw.Series[Any]:
-    texts = [value for value in values if value is not None]
+    texts = [str(value).lower() if isinstance(value, bool) else value for value in values if value is not None]
     # A missing value is the last one.
     found = series.cast(nw.String).replace_strict(texts, range(len(texts)), default=len(texts), return_dtype=nw.Int32)
     return found.alias(series.name)

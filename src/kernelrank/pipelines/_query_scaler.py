@@ -178,7 +178,7 @@ def _scale_sparse(
     X: Any, codes: NDArray[np.integer[Any]], order: NDArray[np.intp], sizes: NDArray[np.intp]
 ) -> sp.csr_matrix:
     # By columns, the values of a query are adjacent: those that are stored are compared in runs.
-    columns = sp.csc_matrix(X[order])
+    columns = sp.csr_matrix(X)[order].tocsc()
     values, queries = columns.data, codes[order][columns.indices]
     feature = np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr))
     if len(values):

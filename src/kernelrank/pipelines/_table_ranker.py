@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from kernelrank._columns import as_frame
 from kernelrank._rules import COUNT, ESTIMATOR, NAMES, NONE, choice
-from kernelrank._validation import QID_COLUMN
+from kernelrank._validation import QID_COLUMN, warn_of_query_columns
 from kernelrank.estimators import RankSVM
 from kernelrank.pipelines._columns import Columns, sort_columns
 from kernelrank.pipelines._query_pipeline import QueryPipeline
@@ -86,6 +86,11 @@ def make_table_ranker(
         If a column is named that is not there; if one holds infinite values, dates, or other things that are neither
         numbers nor categories, or text most of which are numbers; or if there are no features.
 
+    Warns
+    -----
+    QueryColumnWarning
+        If there are no queries, but a feature is named like query ids.
+
     See Also
     --------
     kernelrank.pipelines.make_query_pipeline : Pipeline of given steps.
@@ -120,10 +125,13 @@ def make_table_ranker(
     (NAMES | NONE)("keep", keep)
     COUNT("min_frequency", min_frequency)
     found = sort_columns(frame, list(categorical), list(drop), None if keep is None else list(keep), int(min_frequency))
-    table = as_frame(frame)
     ranker = RankSVM() if ranker is None else ranker
-    steps = [*preparing_steps(found, ranker, scale, int(min_frequency)), (type(ranker).__name__.lower(), ranker)]
+    table = as_frame(frame)
     has_queries = scale == "query" or (table is not None and QID_COLUMN in table.columns)
+    if not has_queries and table is not None:
+        # The ranker, whose features have no names, cannot tell.
+        warn_of_query_columns(ranker, table.select([*found.numbers, *found.categories]).to_native())
+    steps = [*preparing_steps(found, ranker, scale, int(min_frequency)), (type(ranker).__name__.lower(), ranker)]
     return QueryPipeline(steps) if has_queries else Pipeline(steps)
 
 
