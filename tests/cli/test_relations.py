@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from corpora import write_corpus
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 
@@ -11,39 +12,6 @@ from kernelrank import RLSCV, metrics
 from kernelrank.kernels import AllPaths, Polynomial
 from kernelrank.model_selection import FScoreClassifier
 from kernelrank.relations import load_ppi
-
-VERBS = {"binds": True, "activates": True, "precedes": False, "resembles": False}
-TAGS = ("NN", "RB", "VBZ", "NN", "RB")
-SENTENCE = """<sentence id="{id}" text="{text}">
-<entity id="{id}.e0" text="Actin" charOffset="{spans[0]}"/>
-<entity id="{id}.e1" text="profilin" charOffset="{spans[3]}"/>
-<pair id="{id}.p0" e1="{id}.e0" e2="{id}.e1" interaction="{related}"/>
-<sentenceanalyses><parses><parse parser="split_parse" tokenizer="split">
-<dependency t1="t2" t2="t0" type="nsubj"/><dependency t1="t2" t2="t1" type="advmod"/>
-<dependency t1="t2" t2="t3" type="dobj"/></parse></parses>
-<tokenizations><tokenization tokenizer="split">{tokens}</tokenization></tokenizations></sentenceanalyses></sentence>"""
-
-
-def make_sentence(number, rng):
-    verb = str(rng.choice(list(VERBS)))
-    words = ["Actin", str(rng.choice(["often", "never"])), verb, "profilin", "here"]
-    starts = np.cumsum([0, *(len(word) + 1 for word in words[:-1])])
-    spans = [f"{start}-{start + len(word) - 1}" for start, word in zip(starts, words, strict=True)]
-    tokens = "".join(
-        f'<token id="t{k}" text="{word}" POS="{tag}" charOffset="{span}"/>'
-        for k, (word, tag, span) in enumerate(zip(words, TAGS, spans, strict=True))
-    )
-    related = VERBS[verb] ^ (rng.random() < 0.1)
-    return SENTENCE.format(id=number, text=" ".join(words), spans=spans, tokens=tokens, related=related)
-
-
-def write_corpus(path, n_documents, rng):
-    documents = [
-        f'<document id="d{d}">{"".join(make_sentence(f"d{d}.s{s}", rng) for s in range(3))}</document>'
-        for d in range(n_documents)
-    ]
-    path.write_text(f'<corpus source="{path.stem}">{"".join(documents)}</corpus>')
-    return path
 
 
 @pytest.fixture
@@ -84,6 +52,14 @@ def test_documents_are_held_out_and_another_corpus_is_predicted(shell, corpora, 
     out = shell(*call).out
     assert "held-out documents" in out
     assert "another corpus" in out
+
+
+def test_folds_with_one_class_are_left_out(shell, tmp_path, rng):
+    corpus = write_corpus(tmp_path / "small.xml", 8, rng)
+    found = shell("relations", corpus, "--alphas", 0.1, "--folds", 8, "--json").json["metrics"]["f-score"]
+    known = [each for each in found["folds"] if each is not None]
+    assert 0 < len(known) < 8
+    assert found["mean"] == pytest.approx(np.mean(known))
 
 
 def test_a_saved_model_predicts_as_the_trained_one(shell, corpora, tmp_path):

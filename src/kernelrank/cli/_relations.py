@@ -118,14 +118,16 @@ def _cross_validate(
 
 
 def _measure(y: NDArray[np.int64], scores: NDArray[np.float64], threshold: float) -> dict[str, float]:
-    """Return the measures of the scores of pairs; the AUC is NaN if there is one class only."""
+    """Return the measures of the scores of pairs; NaN unless there are both classes."""
     related = scores > threshold
-    return {
-        "auc": float(auc(y, scores)) if len(np.unique(y)) == 2 else np.nan,
-        "f-score": f_score(y, scores, threshold),
-        "precision": float(precision_score(y, related, zero_division=0.0)),
-        "recall": float(recall_score(y, related, zero_division=0.0)),
+    measures = {
+        "auc": lambda: auc(y, scores),
+        "f-score": lambda: f_score(y, scores, threshold),
+        "precision": lambda: precision_score(y, related, zero_division=0.0),
+        "recall": lambda: recall_score(y, related, zero_division=0.0),
     }
+    both = len(np.unique(y)) == 2
+    return {name: float(measure()) if both else np.nan for name, measure in measures.items()}
 
 
 def _write(path: str, corpus: PPICorpus, scores: NDArray[np.float64], threshold: float) -> None:
