@@ -16,6 +16,7 @@ from kernelrank import (
 )
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.persistence import load_model, save_model
+from kernelrank.pipelines import make_table_ranker
 
 
 @pytest.fixture
@@ -106,7 +107,8 @@ def test_several_targets(shell, two, tmp_path, method):
     both = ("--target", "taste", "--target", "price")
     assert shell("train", path, *both, "--method", method, "--scale", "none", "-o", tmp_path / "m").code == 0
     model = {"rankrls": RankRLS, "rls": RLS, "greedy": GreedyRankRLS}[method]()
-    expected = model.fit(X, Y, **({} if method == "rls" else {"qid": qid})).predict(X)
+    given = {} if method == "rls" else {f"{type(model).__name__.lower()}__qid": qid}
+    expected = make_table_ranker(X, model, scale="none").fit(X, Y, **given).predict(X)
     assert shell("predict", path, "-m", tmp_path / "m", "-o", tmp_path / "s.csv").code == 0
     assert (tmp_path / "s.csv").read_text().startswith("taste,price\n")
     np.testing.assert_allclose(np.loadtxt(tmp_path / "s.csv", delimiter=",", skiprows=1), expected, rtol=1e-12)

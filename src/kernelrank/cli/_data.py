@@ -23,7 +23,7 @@ from kernelrank.cli._targets import separate_targets
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import COMPRESSED, open_for_reading
-from kernelrank.io._tables import column_names
+from kernelrank.io._tables import QID, column_names
 from kernelrank.persistence import load_model
 from kernelrank.persistence._svmlight_model import read_svmlight_model
 from kernelrank.pipelines import QueryPipeline
@@ -157,6 +157,11 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
         )
     )
     X, y = separate_targets(data.X, data.y, [args.target, *others], args.data)
+    if prepared and QID in nw.from_native(X, eager_only=True).columns:
+        raise ValueError(
+            f'{args.data}: column "{QID}" holds queries wherever there is no --qid, so it cannot be a feature;'
+            f" leave it out with --drop {QID}, or rename it."
+        )
     if prepared and data.n_rows:
         X, preparation = prepare_table(X, data.qid, args)
         return data._replace(X=X, y=y, preparation=preparation)
