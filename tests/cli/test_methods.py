@@ -111,7 +111,7 @@ def test_several_targets(shell, two, tmp_path, method):
     expected = make_table_ranker(X, model, scale="none").fit(X, Y, **given).predict(X)
     assert shell("predict", path, "-m", tmp_path / "m", "-o", tmp_path / "s.csv").code == 0
     assert (tmp_path / "s.csv").read_text().startswith("taste,price\n")
-    np.testing.assert_array_equal(np.loadtxt(tmp_path / "s.csv", delimiter=",", skiprows=1), expected)
+    np.testing.assert_allclose(np.loadtxt(tmp_path / "s.csv", delimiter=",", skiprows=1), expected, rtol=1e-12)
     assert shell("predict", path, "-m", tmp_path / "m", "--json").json["targets"] == ["taste", "price"]
     measured = {}
     for source in (("-m", tmp_path / "m"), ("-s", tmp_path / "s.csv")):
