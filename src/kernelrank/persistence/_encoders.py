@@ -292,7 +292,8 @@ def _is_vocabulary(value: Any) -> bool:
 
 
 def _is_range(value: Any) -> bool:
-    return type(value) in (tuple, list) and len(value) == 2 and 1 <= value[0] <= value[1]
+    pair = type(value) in (tuple, list) and len(value) == 2 and all(whole(1).accepts(each) for each in value)
+    return pair and bool(value[0] <= value[1])
 
 
 _TEXTS: dict[str, Rule] = {

@@ -65,7 +65,10 @@ class Writer:
         try:
             kind.check_parameters(model)
         except ModelFormatError as reason:
-            raise ValueError(f"{owner} ({kind.cls.__name__}) cannot be saved: {reason}.") from None
+            raise ValueError(
+                f"{owner} ({kind.cls.__name__}) cannot be saved: {reason}. Set it with"
+                " set_params before saving; or pickle the model."
+            ) from None
         if fitted:
             try:
                 kind.check_fitted(model, attributes)
