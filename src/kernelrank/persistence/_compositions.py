@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList
 from collections.abc import Sequence
 from string import Formatter
 from typing import Any
@@ -268,11 +269,12 @@ register(
                     and len(value) == 3
                     and value[0] == "remainder"
                     and _REMAINDER.accepts(value[1])
-                    and type(value[2]) is list
+                    and isinstance(value[2], list | UserList)
                 ),
             ),
             "_transformers_feature_names_out": NAMES_IN,
         },
+        of_other_versions={"force_int_remainder_cols": (True, False, "deprecated")},
         optional=("feature_names_in_", "_transformers_feature_names_out"),
         check=_check_columns,
         n_out=lambda model: max((part.stop for part in model.output_indices_.values()), default=0),

@@ -157,6 +157,7 @@ register(
     Kind(
         MaxAbsScaler,
         parameters={"copy": FLAG},
+        of_other_versions={"clip": (False,)},
         attributes={**_INPUT, "scale_": PER_COLUMN, "max_abs_": PER_COLUMN, "n_samples_seen_": SEEN},
         optional=("feature_names_in_",),
         check=names_fit,
