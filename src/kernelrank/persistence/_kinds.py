@@ -79,6 +79,8 @@ class Kind:
         Returns the number of columns of ``transform``.
     restore : callable, optional
         Called with a loaded object, for attributes that have a meaning in one process only.
+    of_other_versions : mapping of str to tuple
+        Parameters that only other versions of the class have, and the values that make no difference.
     inner, inner_fitted : tuple of str
         Parameters and attributes that may contain objects, unfitted or fitted ones.
     private : tuple of str
@@ -94,6 +96,7 @@ class Kind:
     check: Check = no_check
     n_out: Callable[[Any], int] | None = None
     restore: Callable[[Any], None] | None = None
+    of_other_versions: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     inner: tuple[str, ...] = ()
     inner_fitted: tuple[str, ...] = ()
     private: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from kernelrank._rules import PATH
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
 from kernelrank.persistence._archive import Archive, write_archive
-from kernelrank.persistence._objects import Writer, decode_object, entry, list_classes
+from kernelrank.persistence._objects import Reader, Writer, entry, list_classes
 from kernelrank.persistence._registry import KINDS
 
 _FORMAT = "kernelrank model"
@@ -161,7 +161,7 @@ def _read(handle: IO[bytes]) -> Any:
         )
     try:
         entry(document, "attributes", dict)
-        return decode_object(document, archive)
+        return Reader(archive, document.get("scikit-learn")).decode(document)
     except ModelFormatError as reason:
         raise ModelFormatError(
             f"{reason}; the file was written by kernelrank {writer!r}{_library(document)}"
