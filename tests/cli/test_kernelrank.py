@@ -750,7 +750,7 @@ def test_help_shows_an_example_and_loads_nothing():
     script = """
 import sys
 from kernelrank import cli
-for command in ("train", "predict", "evaluate", "cv", "demo"):
+for command in ("train", "predict", "evaluate", "cv", "estimate", "select", "relations", "demo"):
     try:
         cli.main([command, "--help"])
     except SystemExit as left:
@@ -758,7 +758,7 @@ for command in ("train", "predict", "evaluate", "cv", "demo"):
 assert "numpy" not in sys.modules and "sklearn" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.count("example:\n  kernelrank ") == 5
+    assert done.stdout.count("example:\n  kernelrank ") == 8
 
 
 def test_version(shell):

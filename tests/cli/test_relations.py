@@ -71,6 +71,9 @@ def test_a_saved_model_predicts_as_the_trained_one(shell, corpora, tmp_path):
     assert applied["test"] == trained["test"]
     assert (tmp_path / "q.csv").read_text() == (tmp_path / "p.csv").read_text()
     assert "metrics" not in trained
+    (tmp_path / "rows.txt").write_text("1 1:1\n")
+    for command in ("predict", "evaluate"):
+        shell(command, tmp_path / "rows.txt", "-m", tmp_path / "m").assert_refused("relations --model")
 
 
 def test_mistakes(shell, corpora, train, tmp_path):

@@ -24,6 +24,7 @@ from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import COMPRESSED, open_for_reading
 from kernelrank.io._tables import QID, column_names
+from kernelrank.kernels import AllPaths
 from kernelrank.persistence import load_model
 from kernelrank.persistence._svmlight_model import read_svmlight_model
 from kernelrank.pipelines import QueryPipeline
@@ -221,6 +222,14 @@ def read_model(path: str, widest: int = 0) -> Any:
     if beginning == _OF_SVMLIGHT:
         return read_svmlight_model(path, widest=widest)
     raise ModelFormatError(f"{path}: neither a model of kernelrank nor one of SVM^light or SVM^rank.")
+
+
+def read_model_of_rows(path: str) -> Any:
+    """Read a model that scores rows of numbers, or of a table."""
+    model = read_model(path)
+    if isinstance(model, Pipeline) and isinstance(model[0], AllPaths):
+        raise ValueError(f"{path}: the model is one of sentences; apply it with kernelrank relations --model.")
+    return model
 
 
 def score_rows(model: Any, X: Any, qid: Any = None) -> NDArray[np.float64]:

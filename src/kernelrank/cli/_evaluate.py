@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.cli._data import Data, read_data, read_model, read_scores, score_rows
+from kernelrank.cli._data import Data, read_data, read_model_of_rows, read_scores, score_rows
 from kernelrank.cli._metrics import choose_metrics, warn_of_gains
 from kernelrank.cli._out_of_core import applied_data, is_stored
 from kernelrank.cli._output import print_json, print_table
@@ -28,7 +28,7 @@ def evaluate(args: argparse.Namespace) -> int:
     if args.data == args.scores == "-":
         raise ValueError("Standard input cannot be both the data and the scores.")
     refuse_ids(args)
-    model = None if args.model is None else read_model(args.model)
+    model = None if args.model is None else read_model_of_rows(args.model)
     data, per_target = (_evaluate_targets if args.pairs is None else _evaluate_pairs)(model, args)
     names = names_of_targets(args)
     told = [{name: summary(each) for name, each in values.items()} for values in per_target]
