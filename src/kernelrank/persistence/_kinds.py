@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -101,6 +103,11 @@ class Kind:
     inner_fitted: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
     strict: bool = True
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the parameters."""
+        return frozenset(signature(self.cls).parameters)
 
     def saves(self, name: str) -> bool:
         """Return whether an attribute of this name is saved."""

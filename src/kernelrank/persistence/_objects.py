@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import version
-from inspect import signature
 from typing import Any
 
+import sklearn
 from numpy.typing import NDArray
 
 from kernelrank._arrays import to_host
@@ -150,7 +149,7 @@ class Reader:
 
     def _check_library(self) -> None:
         """Raise an error if a newer version of scikit-learn wrote the file: its objects may have other meanings."""
-        found, ours = _version(self.library), _version(version("scikit-learn"))
+        found, ours = _version(self.library), _version(sklearn.__version__)
         if found is None or ours is None:
             raise ModelFormatError("entry 'scikit-learn' is missing, or not a version")
         if found > ours:
@@ -190,7 +189,7 @@ def _version(text: Any) -> tuple[int, int] | None:
 
 def _construct(kind: Kind, parameters: dict[str, Any]) -> Any:
     name = kind.cls.__name__
-    for unknown in sorted(parameters.keys() - signature(kind.cls).parameters.keys()):
+    for unknown in sorted(parameters.keys() - kind.names):
         value = parameters.pop(unknown)
         if not any(type(value) is type(each) and value == each for each in kind.of_other_versions.get(unknown, ())):
             raise ModelFormatError(f"{name} has no parameter {unknown!r}")
@@ -204,7 +203,7 @@ def _set_attributes(kind: Kind, model: Any, attributes: dict[str, Any]) -> None:
     """Set the attributes of a fit after checking them."""
     name = kind.cls.__name__
     for unknown in attributes:
-        if not kind.saves(unknown) or unknown in signature(kind.cls).parameters:
+        if not kind.saves(unknown) or unknown in kind.names:
             raise ModelFormatError(f"{unknown!r} is not an attribute of a fitted {name}")
     vars(model).update(attributes)
     try:
