@@ -273,7 +273,7 @@ def test_mistakes_in_training(shell, houses, tmp_path):
     )
     refused(houses, "--keep", "x")('houses.csv: there is no column "x"')
     refused(houses, "--categorical", "x")("houses.csv: ", "there is no column 'x'", "--categorical")
-    refused(houses, "--categorical", "price")('--categorical: the column "price" is no feature')
+    refused(houses, "--categorical", "price")('--categorical: the column "price" is used as something else')
     refused(houses, "--keep", "area", "--drop", "area")('"area" is named by --keep and by --drop')
     refused(houses, "--keep", "area", "--categorical", "zip")("there is no column 'zip'")
     refused(houses, "--keep", "unit")("no column that can be a feature", "unit: all values are equal")

@@ -179,7 +179,7 @@ def _features_to_train(args: argparse.Namespace) -> list[str] | None:
     for option in ("keep", "categorical"):
         for name in getattr(args, option):
             if name in others:
-                raise ValueError(f'--{option}: the column "{name}" is no feature.')
+                raise ValueError(f'--{option}: the column "{name}" is used as something else.')
     return list(dict.fromkeys(args.keep)) or None
 
 
