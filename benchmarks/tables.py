@@ -21,7 +21,7 @@ from sklearn.base import clone
 from benchmarks._timing import best_times
 from benchmarks.harness import Bar, bar_table, show_progress, table
 from benchmarks.reports import main
-from experiments.study import Run, Tables
+from experiments.study import READING, Run, Tables
 from kernelrank import RankSVM
 from kernelrank.io import load_table
 from kernelrank.pipelines import make_table_ranker
@@ -144,13 +144,26 @@ def report(found: dict[str, Any], _: Run) -> list[str]:
         table(("program", "seconds", "x polars"), [(n, f"{s:.2f}", f"{s / base:.2f}") for n, s in seconds.items()]),
         "## Steps",
         table(("step", "seconds"), [(name, f"{each:.2f}") for name, each in found["steps"].items()]),
+        READING,
         "## Bars",
         bar_table(bars),
     ]
 
 
-def readings(_: Tables) -> list[str]:
-    return []
+def readings(tables: Tables) -> list[str]:
+    [programs], [steps] = tables["Programs"], tables["Steps"]
+    ours, read, imports = (programs.value(name, "seconds") for name in (TRAIN, "polars", "imports"))
+    prepare, train = (steps.value(name, "seconds") for name in ("preparing", "training"))
+    whole = programs.value("polars, types from all rows", "seconds")
+    gain = steps.value("preparing with scikit-learn", "seconds") / prepare
+    return [
+        f"Training takes {ours / read:.1f} times as long as reading the file by polars, which includes {imports / read:.1f}"
+        f" times for imports, scikit-learn above all, and {train / read:.1f} times for training one model on one thread."
+        f" It takes {ours / whole:.1f} times as long as reading with the types from all rows, which is what `load_table`"
+        " guarantees: it infers them from the first 10,000 rows, and from all only where later rows do not agree. Preparing"
+        f" takes {prepare / read:.1f} times as long as reading; scikit-learn's `fit_transform` takes {gain:.1f} times as long"
+        " as that for the same features."
+    ]
 
 
 if __name__ == "__main__":
