@@ -107,7 +107,6 @@ def make_model(args: argparse.Namespace, *, search: bool = False, **given: Any) 
             f"--method {args.method} has no search for alpha: set --alpha in train, or use"
             f" {_methods(name for name, method in METHODS.items() if method.search)}."
         )
-    # The first argument is alpha, or the alphas.
     return form.estimator(**given, **options_of(args, form, search=search))
 
 

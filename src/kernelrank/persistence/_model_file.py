@@ -6,13 +6,14 @@ import os
 from importlib.metadata import version
 from typing import IO, Any
 
+import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._rules import PATH
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
 from kernelrank.persistence._archive import Archive, write_archive
-from kernelrank.persistence._objects import Writer, decode_object, entry, list_classes
+from kernelrank.persistence._objects import Reader, Writer, entry, list_classes
 from kernelrank.persistence._registry import KINDS
 
 _FORMAT = "kernelrank model"
@@ -85,7 +86,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "format": _FORMAT,
         "version": _VERSION,
         "kernelrank": version("kernelrank"),
-        "scikit-learn": version("scikit-learn"),
+        "scikit-learn": sklearn.__version__,
         **writer.encode(model),
     }
     with replace_file(path, compress=False) as handle:
@@ -161,7 +162,7 @@ def _read(handle: IO[bytes]) -> Any:
         )
     try:
         entry(document, "attributes", dict)
-        return decode_object(document, archive)
+        return Reader(archive, document.get("scikit-learn")).decode(document)
     except ModelFormatError as reason:
         raise ModelFormatError(
             f"{reason}; the file was written by kernelrank {writer!r}{_library(document)}"
@@ -170,5 +171,5 @@ def _read(handle: IO[bytes]) -> Any:
 
 def _library(document: dict[str, Any]) -> str:
     """Return the version of scikit-learn that wrote a file, if this is another one."""
-    theirs, ours = document.get("scikit-learn"), version("scikit-learn")
+    theirs, ours = document.get("scikit-learn"), sklearn.__version__
     return "" if theirs in (None, ours) else f" with scikit-learn {theirs!r}, and this is scikit-learn {ours}"
