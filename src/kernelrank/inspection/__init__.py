@@ -1,0 +1,6 @@
+"""Explanations of scores, audits of preferences, and learning curves."""
+
+from kernelrank.inspection._explain import explain
+from kernelrank.inspection._explanation import Explanation
+
+__all__ = ["Explanation", "explain"]
