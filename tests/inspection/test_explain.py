@@ -349,7 +349,7 @@ def test_several_outputs(data):
     Y = np.column_stack([y, y[::-1]])
     for model in (RankRLS(), RankRLS(kernel=Gaussian(0.5))):
         model.fit(X, Y)
-        with pytest.raises(ValueError, match="has 2 outputs: pass output=0, ..., or 1"):
+        with pytest.raises(ValueError, match=r"has 2 outputs: pass output=0, ..., or 1"):
             explain(model, X[0], X[1])
         for by in (None, "rows", "pairs"):
             found = explain(model, X[0], X[1], by=by, output=1)
@@ -403,7 +403,7 @@ def test_what_cannot_be_explained(data, tmp_path):
         explain(RandomForestRegressor(5).fit(X, y), a, b)
     with pytest.raises(ValueError, match="PoissonRegressor is not linear in them"):
         explain(PoissonRegressor().fit(X, y - y.min()), a, b)
-    with pytest.raises(TypeError, match='got RankSVM. For a kernel model, use by="basis"'):
+    with pytest.raises(TypeError, match=r'got RankSVM. For a kernel model, use by="basis"'):
         explain(RankSVM(kernel="gaussian").fit(X, y), a, b, by="features")
     with pytest.raises(TypeError, match="by='rows' is for least squares"):
         explain(RankSVM().fit(X, y), a, b, by="rows")
@@ -420,7 +420,7 @@ def test_what_cannot_be_explained(data, tmp_path):
     assert explain(loaded, a, b).by == "features"
     with pytest.raises(ValueError, match="has no training data any more"):
         explain(loaded, a, b, by="rows")
-    with pytest.raises(ValueError, match="'functiontransformer' .* cannot be traced"):
+    with pytest.raises(ValueError, match=r"'functiontransformer' .* cannot be traced"):
         explain(make_pipeline(FunctionTransformer(np.tanh), RankSVM()).fit(X, y), a, b)
 
 

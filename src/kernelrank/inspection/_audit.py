@@ -133,15 +133,16 @@ def audit_pairs(pairs: Any, *, weight: ArrayLike | None = None) -> PairAudit:
     Examples
     --------
     >>> from kernelrank.inspection import audit_pairs
-    >>> audit = audit_pairs([["tea", "milk"], ["milk", "water"], ["water", "tea"], ["tea", "juice"], ["juice", "tea"]])
+    >>> pairs = [["tea", "milk"], ["milk", "water"], ["water", "tea"], ["tea", "juice"], ["juice", "tea"]]
+    >>> audit = audit_pairs(pairs, weight=[3, 3, 1, 2, 1])
     >>> audit.contradictions
     [('tea', 'juice')]
-    >>> audit.responsible  # one pair of the cycle, and one of the two directions
+    >>> audit.responsible  # the lightest pair of the cycle, and the lighter of the two directions
     array([2, 4])
     >>> print(audit)
     5 pairs of 4 items. 1 pair of items is given in both directions. 4 items form 1 component of cyclic preferences, the
-    largest of 4. Without 2 pairs (40 % of the weight) no contradiction and no cycle is left; no lighter set suffices.
-    Any scorer puts at least 40 % of the weight in the wrong order, and has a mean hinge loss of at least 1.
+    largest of 4. Without 2 pairs (20 % of the weight) no contradiction and no cycle is left; no lighter set suffices.
+    Any scorer puts at least 20 % of the weight in the wrong order, and has a mean hinge loss of at least 0.5.
     """
     codes, ids = _encode(pairs)
     k, n = len(codes), len(ids)
