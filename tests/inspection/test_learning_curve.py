@@ -17,7 +17,7 @@ from kernelrank.exceptions import NoComparablePairsError, UndefinedQueryWarning
 from kernelrank.inspection import learning_curve
 from kernelrank.kernels import Gaussian
 from kernelrank.metrics import concordance_index, ndcg
-from kernelrank.model_selection import estimate_concordance
+from kernelrank.model_selection import LeaveRowsOut, estimate_concordance
 from kernelrank.pipelines import make_query_pipeline
 
 N_QUERIES, PER = 20, 6
@@ -166,6 +166,12 @@ def test_undefined_scores(data):
     alone = np.arange(M)
     with pytest.raises(NoComparablePairsError, match="undefined for every fold and size"):
         learning_curve(RankSVM(), X, y, qid=alone, sizes=[0.5])
+
+
+def test_entries_of_a_matrix(data):
+    X, y = data
+    with pytest.raises(ValueError, match="cv must hold out queries or rows, not entries of a matrix, got LeaveRowsOut"):
+        learning_curve(RankSVM(), X, y, cv=LeaveRowsOut(2), groups=np.column_stack(np.divmod(np.arange(M), 6)))
 
 
 def test_sizes_that_are_too_large(data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,7 +186,7 @@ class _Merged(NamedTuple):
 def _merge(codes: Codes, weights: Array, n_items: int) -> _Merged:
     """Sum the weights of equal pairs; pairs of weight zero get the number of any arc."""
     keys, number = np.unique(codes[:, 0] * n_items + codes[:, 1], return_inverse=True)
-    totals = np.bincount(number, weights)
+    totals = np.asarray(np.bincount(number, weights), dtype=np.float64)
     kept = totals > 0
     arcs = Arcs(keys[kept] // n_items, keys[kept] % n_items, totals[kept], n_items)
     return _Merged(arcs, np.maximum(np.cumsum(kept) - 1, 0)[number])
@@ -210,9 +211,8 @@ def _components(labels: Codes, sizes: Codes, ids: list[Any]) -> list[list[Any]]:
     """Return the items of each component with at least two, the largest first."""
     items = np.flatnonzero(sizes[labels] > 1)
     order = items[np.lexsort((items, labels[items], -sizes[labels[items]]))]
-    ends = np.flatnonzero(np.diff(labels[order], append=-1)) + 1 if len(order) else []
-    starts = [0, *ends[:-1]] if len(order) else []
-    return [[ids[item] for item in order[start:end]] for start, end in zip(starts, ends, strict=True)]
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1)).tolist()
+    return [[ids[item] for item in order[i:j].tolist()] for i, j in pairwise([*starts, len(order)])]
 
 
 def _encode(pairs: Any) -> tuple[Codes, list[Any]]:

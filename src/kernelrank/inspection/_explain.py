@@ -111,8 +111,8 @@ def explain(
     by = by or ("features" if linear else "basis")
     _require(last, by, linear)
     given = tuple(as_one_row(row, name) for name, row in (("a", a), ("b", b)))
-    rows = tuple(_named(name, lambda row=row: _transform(steps, row)) for name, row in zip("ab", given, strict=True))
-    scores = [_named(name, lambda row=row: _score(last, row)) for name, row in zip("ab", rows, strict=True)]
+    rows = tuple(_named(name, _transform, steps, row) for name, row in zip("ab", given, strict=True))
+    scores = [_named(name, _score, last, row) for name, row in zip("ab", rows, strict=True)]
     number = _choose_output(output, len(scores[0]), type(last).__name__)
     if by == "features":
         fields = _by_features(model, steps, last, given, rows, feature_names, number)
@@ -158,10 +158,10 @@ def _require(last: Any, by: By, linear: bool) -> None:
         raise TypeError(f"model must have kernel_ and dual_coef_ of this package, got {name}: {remedy}.")
 
 
-def _named(name: str, function: Callable[[], Found]) -> Found:
+def _named(name: str, function: Callable[..., Found], *arguments: Any) -> Found:
     """Return what a function of a row returns; its errors name the row."""
     try:
-        return function()
+        return function(*arguments)
     except (TypeError, ValueError, IndexError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name} is not a row of the model: {error}") from error

@@ -181,8 +181,8 @@ def learning_curve(
     sample = check_sample(estimator, X, y, qid, groups, params, split_groups=False, classes=None, observed=observed)
     if sample.observed is not None:
         scorer.require_observed()
-    if sample.entries is not None or splits_queries(cv):
-        raise ValueError("cv must hold out queries or rows; a learning curve of entries of a matrix is not defined.")
+    if splits_queries(cv):
+        raise ValueError(f"cv must hold out queries or rows, not entries of a matrix, got {type(cv).__name__}.")
     validation = CrossValidation.make(
         sample, "averaged", cv, nested=True, n_jobs=n_jobs, random_state=random_state, verbose=verbose
     )

@@ -85,7 +85,8 @@ def _numbers(columns: Any, transformer: ColumnTransformer, n: int) -> NDArray[np
         if listed.dtype.kind in "UOT" and len(listed):
             return np.array([names.index(each) for each in listed], dtype=np.intp)
         columns = listed if listed.dtype.kind == "b" else listed.astype(np.intp)
-    return np.arange(n)[columns]
+    found: NDArray[np.intp] = np.arange(n)[columns]
+    return found
 
 
 def _by_names(transformer: Any, sources: list[str], width: int | None, name: str) -> list[str]:
