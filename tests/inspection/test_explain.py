@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.datasets import make_classification
@@ -401,7 +402,7 @@ def test_what_cannot_be_explained(data, tmp_path):
     a, b = X[0], X[1]
     with pytest.raises(TypeError, match=r"model must have kernel_ and dual_coef_ .* got RandomForestRegressor"):
         explain(RandomForestRegressor(5).fit(X, y), a, b)
-    with pytest.raises(ValueError, match="PoissonRegressor is not linear in them"):
+    with pytest.raises(ValueError, match="scores of PoissonRegressor are not linear in the features"):
         explain(PoissonRegressor().fit(X, y - y.min()), a, b)
     with pytest.raises(TypeError, match=r'got RankSVM. For a kernel model, use by="basis"'):
         explain(RankSVM(kernel="gaussian").fit(X, y), a, b, by="features")
@@ -472,7 +473,28 @@ def test_ordinal_encoding_and_an_imputer_that_drops_a_column(rng):
     assert "age" in found.names
 
 
-def test_features_of_a_nystrom_map(data):
+def test_a_linear_model_of_a_nystrom_map(data):
     X, y = data
-    model = make_pipeline(NystromMap("gaussian", 5), RankSVM()).fit(X, y)
-    assert_sums(explain(model, X[0], X[1]), model, X[:1], X[1:2])
+    model = make_pipeline(StandardScaler(), NystromMap("gaussian", 5), RankSVM(tol=1e-6)).fit(X, y)
+    found = explain(model, X[0], X[1])
+    assert found.by == "basis"
+    assert_sums(found, model, X[:1], X[1:2])
+    assert set(found.table["row"]) == set(model[1].basis_indices_)
+    scaled = model[0].transform(X)
+    kernels = model[1].kernel_(scaled[:2], scaled[found.table["row"]])
+    np.testing.assert_allclose(found.table["a"], kernels[0])
+    by_features = explain(model, X[0], X[1], by="features")
+    assert_sums(by_features, model, X[:1], X[1:2])
+    assert by_features.names[0].startswith("nystrommap")
+
+
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(0.5)])
+def test_arrays_of_other_libraries(data, kernel, array_api):
+    xp = pytest.importorskip("array_api_strict")
+    X, y = data
+    expected = RankRLS(kernel=kernel).fit(X, y)
+    with config_context(array_api_dispatch=True):
+        model = RankRLS(kernel=kernel).fit(xp.asarray(X), xp.asarray(y))
+        for by in (None, "rows", "pairs"):
+            found = explain(model, xp.asarray(X[0]), xp.asarray(X[1]), by=by)
+            assert as_dict(found) == pytest.approx(as_dict(explain(expected, X[0], X[1], by=by)), rel=1e-8, abs=1e-9)

@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._arrays import to_host
 from kernelrank._row_scores import score_method
 from kernelrank._rules import ESTIMATOR, NAMES, NONE, choice, whole
+from kernelrank._validation import check_features
 from kernelrank.estimators import RankingClassifier
 from kernelrank.estimators._least_squares import LeastSquaresEstimator
+from kernelrank.features import NystromMap
 from kernelrank.inspection._explanation import Explanation, sort_contributions
 from kernelrank.inspection._rows import as_one_row, as_vector, column_names, column_values
 from kernelrank.inspection._sources import trace
@@ -60,7 +62,8 @@ def explain(
     feature_names : sequence of str, optional
         Names of the columns. By default those of the data frame or of the fit.
     by : {"features", "basis", "rows", "pairs"}, optional
-        What contributes. By default "features" for linear models and "basis" for kernels. "rows" are training rows and
+        What contributes. By default "features" for linear models and "basis" for kernels, also for a linear model of
+        the features of a :class:`kernelrank.NystromMap`. "rows" are training rows and
         "pairs" training pairs, for :class:`kernelrank.RankRLS` and :class:`kernelrank.RankRLSCV`; "rows" also for
         :class:`kernelrank.RLS` and :class:`kernelrank.RLSCV`.
     output : int, optional
@@ -108,8 +111,9 @@ def explain(
     (NONE | whole(0))("output", output)
     steps, last = _unwrap(model)
     linear = getattr(last, "coef_", None) is not None
-    by = by or ("features" if linear else "basis")
-    _require(last, by, linear)
+    mapped = linear and bool(steps) and isinstance(steps[-1][1], NystromMap) and hasattr(steps[-1][1], "basis_")
+    by = by or ("features" if linear and not mapped else "basis")
+    _require(last, by, linear, mapped)
     given = tuple(as_one_row(row, name) for name, row in (("a", a), ("b", b)))
     rows = tuple(_named(name, _transform, steps, row) for name, row in zip("ab", given, strict=True))
     scores = [_named(name, _score, last, row) for name, row in zip("ab", rows, strict=True)]
@@ -117,7 +121,11 @@ def explain(
     if by == "features":
         fields = _by_features(model, steps, last, given, rows, feature_names, number)
     elif by == "basis":
-        fields = _by_basis(last, rows, number)
+        if mapped:
+            of_map = tuple(_transform(steps[:-1], row) for row in given)
+            fields = _by_map(steps[-1][1], last, of_map, number)
+        else:
+            fields = _by_basis(last, rows, number)
     else:
         contributions = contributions_of_rows if by == "rows" else contributions_of_pairs
         direction = np.subtract(*(map(as_vector, rows) if linear else _kernels(last, rows)))
@@ -143,7 +151,7 @@ def _unwrap(model: Any) -> tuple[list[tuple[str, Any]], Any]:
             return steps, model
 
 
-def _require(last: Any, by: By, linear: bool) -> None:
+def _require(last: Any, by: By, linear: bool, mapped: bool) -> None:
     """Raise an error if a model has no such contributions."""
     name = type(last).__name__
     if by in ("rows", "pairs"):
@@ -153,7 +161,11 @@ def _require(last: Any, by: By, linear: bool) -> None:
             )
     elif by == "features" and not linear:
         raise TypeError(f'model must have coef_ for by="features", got {name}. For a kernel model, use by="basis".')
-    elif by == "basis" and not (hasattr(last, "dual_coef_") and isinstance(getattr(last, "kernel_", None), Kernel)):
+    elif (
+        by == "basis"
+        and not mapped
+        and not (hasattr(last, "dual_coef_") and isinstance(getattr(last, "kernel_", None), Kernel))
+    ):
         remedy = 'use by="features"' if linear else "explain a linear model, or one of this package with a kernel"
         raise TypeError(f"model must have kernel_ and dual_coef_ of this package, got {name}: {remedy}.")
 
@@ -222,22 +234,32 @@ def _by_features(
 
 def _by_basis(last: Any, rows: tuple[Any, ...], output: int) -> dict[str, Any]:
     """Return the fields of a table of basis rows."""
-    first, second = _kernels(last, rows)
     weights = np.asarray(to_host(last.dual_coef_), dtype=np.float64)
     weights = weights if weights.ndim == 1 else weights[:, output]
-    numbers = getattr(last, "basis_indices_", None)
+    return _expansion(getattr(last, "basis_indices_", None), weights, _kernels(last, rows))
+
+
+def _by_map(nystrom: NystromMap, last: Any, rows: tuple[Any, ...], output: int) -> dict[str, Any]:
+    """Return the fields of a table of basis rows of the map whose features a linear model weighs."""
+    coef = np.atleast_2d(np.asarray(to_host(last.coef_), dtype=np.float64))[output]
+    return _expansion(nystrom.basis_indices_, np.asarray(nystrom.coefficients(coef)), _kernels(nystrom, rows))
+
+
+def _expansion(numbers: Any, weights: Array, kernels: list[Array]) -> dict[str, Any]:
+    """Return the fields of a table of basis rows with their numbers, if these are known."""
+    first, second = kernels
     if numbers is None or len(numbers) != len(weights):
         numbers = np.arange(len(weights))
     fields = {"row": np.asarray(numbers), "contribution": weights * (first - second)}
     return fields | {"a": first, "b": second, "weight": weights}
 
 
-def _kernels(last: Any, rows: tuple[Any, ...]) -> list[Array]:
+def _kernels(model: Any, rows: tuple[Any, ...]) -> list[Array]:
     """Return the kernels of each of two rows with the basis."""
     found = []
     for row in rows:
-        X = last._check_features(row, last, reset=False)
-        [(_, block)] = last.kernel_.blocks(X, getattr(last, "basis_", None))
+        X = check_features(model, row, reset=False, any_namespace=True)
+        [(_, block)] = model.kernel_.blocks(X, getattr(model, "basis_", None))
         found.append(as_vector(block))
     return found
 
@@ -246,9 +268,14 @@ def _require_sum(explanation: Explanation, last: Any) -> None:
     """Raise an error unless the contributions sum to the difference of the scores."""
     found, sizes = explanation.contributions, float(np.abs(explanation.contributions).sum())
     size = sizes + max(map(abs, explanation.scores))
-    if not abs(found.sum() - explanation.difference) <= _TOLERANCE * size:
-        raise ValueError(
-            f"The contributions by {explanation.by} sum to {found.sum():.6g}, but model scores the rows"
-            f" {explanation.difference:.6g} apart: {type(last).__name__} is not linear in them, or its equations cannot"
-            " be solved in float64."
-        )
+    if abs(found.sum() - explanation.difference) <= _TOLERANCE * size:
+        return
+    why = (
+        f"the scores of {type(last).__name__} are not linear in the features"
+        if explanation.by == "features"
+        else "the numbers are too large for float64: centre and scale the features, or increase alpha"
+    )
+    raise ValueError(
+        f"The contributions by {explanation.by} sum to {found.sum():.6g}, but model scores the rows"
+        f" {explanation.difference:.6g} apart: {why}."
+    )
