@@ -5,8 +5,8 @@ The minimum feedback arc set is NP-hard to find. It is a cover of all cycles: wi
     minimise w' x   subject to   sum over the arcs of C of x >= 1 for each cycle C,   x in {0, 1}.
 
 Cycles that a solution does not cover are added until there are none left; the optimum with some of the cycles is a
-lower bound of that with all. Large components have bounds only: arcs against an order of the nodes, and arc-disjoint
-cycles, each of which loses its lightest arc.
+lower bound of that with all, and so is that of the relaxation to ``0 <= x <= 1``. Large components have bounds only:
+arcs against an order of the nodes, and a packing of cycles, each of which loses an arc.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,11 +26,14 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_MOST_ARCS = 1000  # of a component that is solved exactly
+_MOST_ARCS = 3000  # of a component that programmes are solved for
+_MOST_ELEMENTS = 100_000  # of the matrix of an integer programme
 _TOGETHER = 300  # arcs of small components that are solved together
 _ROUNDS = 100  # of added cycles
 _NODES = 500  # of branch and bound: a limit of time would not be reproducible
-_PASSES = 3  # over all nodes, to improve an order
+_PASSES, _MANY_PASSES = 3, 30  # over all nodes, to improve an order
+_INTEGRAL = 1e-6  # distance from an integer that is taken for one
+_LARGEST_INTEGER = 2.0**53
 _VISITED = 300  # nodes of a search for a short cycle
 _HOP, _COVERED = 1e-6, 0.99  # of sums over cycles: the length of an arc, and what counts as 1
 _MOST_FLOW = 30_000  # arcs of a linear programme
@@ -96,6 +99,10 @@ class FeedbackArcs(NamedTuple):
     lower_bound: float
     flow: float
 
+    def weight(self, arcs: Arcs) -> float:
+        """Return the weight of the removed arcs."""
+        return float(arcs.weights[self.removed].sum())
+
 
 def feedback_arcs(arcs: Arcs) -> FeedbackArcs:
     """Return a light set of arcs without which there is no cycle: the lightest for small components.
@@ -139,40 +146,66 @@ def _batches(arcs: Codes, labels: Codes) -> Iterator[Codes]:
 def _cover(arcs: Arcs) -> FeedbackArcs:
     """Return the lightest cover of all cycles, by programmes with more and more cycles; bounds if that takes too long.
 
-    Solutions of the relaxation, with shares of arcs, are the cheaper way to the cycles that matter.
+    A solution of the relaxation, with shares of arcs, is often integral; if not, it may lead to a cover whose weight is
+    that of the bound. Only then are integers asked for.
     """
     best = _bounds(arcs)
-    unit = float(arcs.weights.max())
-    bound, integral = best.lower_bound, 0
-    cycles = _short_of(arcs, np.zeros(len(arcs)))
+    cycles, integral = _short_of(arcs, np.zeros(len(arcs))), False
     for _ in range(_ROUNDS):
-        found = milp(
-            arcs.weights / unit,
-            integrality=np.full(len(arcs), integral),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(_rows(cycles, len(arcs)), lb=1.0),
-            options={"node_limit": _NODES, "mip_rel_gap": 0.0},
-        )
+        found = _solve(arcs, cycles, integral)
         if found.x is None:
             break
-        lower = found.mip_dual_bound if integral else found.fun
-        bound = bound if lower is None else max(bound, float(lower) * unit)
+        value = found.mip_dual_bound if integral else found.fun
+        bound = _round_up(arcs.weights, value * float(arcs.weights.max()))
+        best = best._replace(lower_bound=max(best.lower_bound, min(bound, best.weight(arcs))))
         further = _short_of(arcs, found.x.round() if integral else found.x)
+        cycles += further
         if further:
-            cycles += further
-        elif not integral:
-            integral = 1
             continue
-        else:
-            removed = found.x > 0.5
-            weight = float(arcs.weights[removed].sum())
-            if found.status == 0:  # optimal with some of the cycles, and it covers all
-                return best._replace(removed=removed, lower_bound=weight)
-            if weight < float(arcs.weights[best.removed].sum()):
-                best = best._replace(removed=removed)
-        if found.status != 0:
+        removed = found.x > 0.5
+        if found.status == 0 and (np.abs(found.x - removed) < _INTEGRAL).all():  # optimal, and it covers all cycles
+            return best._replace(removed=removed, lower_bound=float(arcs.weights[removed].sum()))
+        if not integral:
+            position = _order(arcs, _round(arcs, found.x))
+            other = best._replace(removed=position[arcs.tails] > position[arcs.heads])
+            best = min(best, other, key=lambda each: each.weight(arcs))
+        elif not _short_of(arcs, removed.astype(np.float64)):
+            best = min(best, best._replace(removed=removed), key=lambda each: each.weight(arcs))
+        solved = best.weight(arcs) - best.lower_bound <= _INTEGRAL * best.weight(arcs)
+        if integral or solved or len(arcs) * len(cycles) > _MOST_ELEMENTS:
             break
-    return best._replace(lower_bound=min(bound, float(arcs.weights[best.removed].sum())))
+        integral = True
+    return best
+
+
+def _round(arcs: Arcs, shares: Array) -> Codes:
+    """Return an order of the nodes by a solution of the relaxation: arcs with the largest shares may go backwards."""
+    removed = shares > 0.5
+    while cycles := _short_of(arcs, removed.astype(np.float64)):
+        # Of each cycle that is left the arc with the largest share per weight, while it is not yet covered.
+        for cycle in cycles:
+            if not removed[cycle].any():
+                removed[cycle[np.argmax(shares[cycle] / arcs.weights[cycle])]] = True
+    return topological_positions(arcs.take(~removed))
+
+
+def _solve(arcs: Arcs, cycles: list[Codes], integral: bool) -> Any:
+    """Return the lightest cover of some cycles, in units of the heaviest arc."""
+    return milp(
+        arcs.weights / arcs.weights.max(),
+        integrality=np.full(len(arcs), int(integral)),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(_rows(cycles, len(arcs)), lb=1.0),
+        options={"node_limit": _NODES, "mip_rel_gap": 0.0},
+    )
+
+
+def _round_up(weights: Array, bound: float) -> float:
+    """Return the least sum of weights that is not below a bound, if the weights are integers."""
+    if (weights != weights.round()).any() or weights.sum() > _LARGEST_INTEGER:
+        return bound
+    unit = int(np.gcd.reduce(weights.astype(np.int64)))
+    return float(np.ceil(bound / unit - _INTEGRAL) * unit)
 
 
 def _rows(cycles: list[Codes], n_arcs: int) -> sp.csr_array:
@@ -209,10 +242,14 @@ def _bounds(arcs: Arcs) -> FeedbackArcs:
     return FeedbackArcs(removed, min(packed, float(arcs.weights[removed].sum())), flow)
 
 
-def _order(arcs: Arcs) -> Codes:
-    """Return positions of the nodes with few arcs that go backwards: by weighted wins, then moved one by one."""
-    won, lost = (np.bincount(side, arcs.weights, arcs.n_nodes) for side in (arcs.tails, arcs.heads))
-    position = _ranks((lost - won) / (lost + won))
+def _order(arcs: Arcs, position: Codes | None = None) -> Codes:
+    """Return positions of the nodes with few arcs that go backwards.
+
+    By default the nodes are first put in the order of weighted wins. They are then moved one by one.
+    """
+    if position is None:
+        won, lost = (np.bincount(side, arcs.weights, arcs.n_nodes) for side in (arcs.tails, arcs.heads))
+        position = _ranks((lost - won) / (lost + won))
     ends = np.concatenate([arcs.tails, arcs.heads])
     order = np.argsort(ends, kind="stable")
     starts = np.searchsorted(ends[order], np.arange(arcs.n_nodes + 1)).tolist()
@@ -220,7 +257,7 @@ def _order(arcs: Arcs) -> Codes:
     # What it costs more to stand behind a neighbour than before it.
     costs = np.concatenate([arcs.weights, -arcs.weights])[order]
     best, least = position, _backwards(arcs, position)
-    for _ in range(_PASSES):
+    for _ in range(_PASSES if len(arcs) > _MOST_ARCS else _MANY_PASSES):
         places = position.astype(np.float64)
         for node in range(arcs.n_nodes):
             mine = slice(starts[node], starts[node + 1])
