@@ -13,10 +13,8 @@ from kernelrank._arrays import to_host
 from kernelrank._columns import as_frame
 from kernelrank._validation import as_id_array, check_weights, encode_queries, refuse_mask
 from kernelrank.exceptions import NoComparablePairsError
-from kernelrank.inspection._cycles import Arcs, feedback_arcs, largest_circulation, topological_positions
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.intp]
+from kernelrank.inspection._arcs import Arcs, Array, Codes, topological_positions
+from kernelrank.inspection._cycles import feedback_arcs, largest_circulation
 
 _ROUNDING = 1e-9  # relative difference of weights that are taken for equal
 

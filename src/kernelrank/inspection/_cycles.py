@@ -12,19 +12,15 @@ arcs against an order of the nodes, and a packing of cycles, each of which loses
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse.csgraph import connected_components, shortest_path
+from scipy.sparse.csgraph import shortest_path
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from kernelrank.inspection._arcs import Arcs, Array, Codes, Mask, topological_positions
+from kernelrank.inspection._packing import pack_cycles
 
 _MOST_ARCS = 3000  # of a component that programmes are solved for
 _MOST_ELEMENTS = 100_000  # of the matrix of an integer programme
@@ -34,53 +30,8 @@ _NODES = 500  # of branch and bound: a limit of time would not be reproducible
 _PASSES, _MANY_PASSES = 3, 30  # over all nodes, to improve an order
 _INTEGRAL = 1e-6  # distance from an integer that is taken for one
 _LARGEST_INTEGER = 2.0**53
-_VISITED = 300  # nodes of a search for a short cycle
 _HOP, _COVERED = 1e-6, 0.99  # of sums over cycles: the length of an arc, and what counts as 1
 _MOST_FLOW = 30_000  # arcs of a linear programme
-
-
-@dataclass(frozen=True)
-class Arcs:
-    """Arcs of a directed graph, distinct and without loops.
-
-    Attributes
-    ----------
-    tails, heads : ndarray of shape (k,)
-    weights : ndarray of shape (k,)
-        Positive.
-    n_nodes : int
-    """
-
-    tails: Codes
-    heads: Codes
-    weights: Array
-    n_nodes: int
-
-    def __len__(self) -> int:
-        return len(self.tails)
-
-    def take(self, some: NDArray[np.intp] | Mask) -> Arcs:
-        """Return some of the arcs, between the same nodes."""
-        return Arcs(self.tails[some], self.heads[some], self.weights[some], self.n_nodes)
-
-    def renumbered(self) -> Arcs:
-        """Return the same arcs, with numbers 0, 1, ... for the nodes that they join."""
-        nodes, numbers = np.unique(np.concatenate([self.tails, self.heads]), return_inverse=True)
-        return Arcs(numbers[: len(self)], numbers[len(self) :], self.weights, len(nodes))
-
-    def components(self) -> tuple[Codes, Codes]:
-        """Return the strongly connected component of each node, and the sizes of the components: O(nodes + arcs)."""
-        n, labels = connected_components(self._matrix, directed=True, connection="strong")
-        return labels.astype(np.intp), np.bincount(labels, minlength=n)
-
-    def inside(self) -> Mask:
-        """Return which arcs lie on a cycle: those between nodes of the same strongly connected component."""
-        labels, _ = self.components()
-        return np.asarray(labels[self.tails] == labels[self.heads])
-
-    @property
-    def _matrix(self) -> sp.csr_array:
-        return sp.csr_array((np.ones(len(self)), (self.tails, self.heads)), shape=(self.n_nodes, self.n_nodes))
 
 
 class FeedbackArcs(NamedTuple):
@@ -205,7 +156,8 @@ def _round_up(weights: Array, bound: float) -> float:
     if (weights != weights.round()).any() or weights.sum() > _LARGEST_INTEGER:
         return bound
     unit = int(np.gcd.reduce(weights.astype(np.int64)))
-    return float(np.ceil(bound / unit - _INTEGRAL) * unit)
+    units = bound / unit
+    return float(np.ceil(units - _INTEGRAL * max(1.0, units)) * unit)  # the bound has rounding errors
 
 
 def _rows(cycles: list[Codes], n_arcs: int) -> sp.csr_array:
@@ -288,107 +240,6 @@ def _backwards(arcs: Arcs, position: Codes) -> float:
     return float(arcs.weights[position[arcs.tails] > position[arcs.heads]].sum())
 
 
-def pack_cycles(arcs: Arcs, backwards: Mask) -> Iterator[tuple[float, int]]:
-    """Yield amounts and lengths of cycles; the amounts of all cycles through an arc sum to at most its weight.
-
-    Parameters
-    ----------
-    arcs : Arcs
-    backwards : ndarray of bool
-        Arcs of which every cycle has one. Short cycles through them come first, each found by a search that visits a
-        limited number of nodes; then a walk follows arcs with weight left until it meets itself.
-    """
-    left = arcs.weights.tolist()
-    yield from _short_cycles(arcs, np.flatnonzero(backwards), left)
-    yield from _any_cycles(arcs, left)
-
-
-def _short_cycles(arcs: Arcs, through: Codes, left: list[float]) -> Iterator[tuple[float, int]]:
-    """Yield short cycles through some arcs, and subtract them from the weights that are left."""
-    out: list[dict[int, int]] = [{} for _ in range(arcs.n_nodes)]
-    into: list[dict[int, int]] = [{} for _ in range(arcs.n_nodes)]
-    tails, heads = arcs.tails.tolist(), arcs.heads.tolist()
-    for arc, (tail, head) in enumerate(zip(tails, heads, strict=True)):
-        out[tail][head] = into[head][tail] = arc
-    for arc in through.tolist():
-        while left[arc] > 0.0:
-            path = _path(heads[arc], tails[arc], out, into)
-            if path is None:
-                break
-            cycle = [arc, *(out[tail][head] for tail, head in pairwise(path))]
-            amount = min(left[each] for each in cycle)
-            for each in cycle:
-                left[each] -= amount
-                if left[each] <= 0.0:
-                    del out[tails[each]][heads[each]], into[heads[each]][tails[each]]
-            yield amount, len(cycle)
-
-
-def _path(start: int, end: int, out: list[dict[int, int]], into: list[dict[int, int]]) -> list[int] | None:
-    """Return a short path by a search from both ends; None if there is none, or it would visit too many nodes."""
-    known: tuple[dict[int, int], dict[int, int]] = {start: start}, {end: end}
-    edges, fronts = (out, into), [[start], [end]]
-    while fronts[0] and fronts[1] and len(known[0]) + len(known[1]) < _VISITED:
-        side = 0 if len(fronts[0]) <= len(fronts[1]) else 1
-        mine, other, front = known[side], known[1 - side], []
-        for node in fronts[side]:
-            for following in edges[side][node]:
-                if following in mine:
-                    continue
-                mine[following] = node
-                if following in other:
-                    return [*_chain(following, known[0])[::-1], *_chain(following, known[1])[1:]]
-                front.append(following)
-        fronts[side] = front
-    return None
-
-
-def _chain(node: int, known: dict[int, int]) -> list[int]:
-    """Return the nodes from one that a search has found to where the search started."""
-    found = [node]
-    while known[node] != node:
-        node = known[node]
-        found.append(node)
-    return found
-
-
-def _any_cycles(arcs: Arcs, left: list[float]) -> Iterator[tuple[float, int]]:
-    """Yield cycles that a walk along arcs with weight left meets, until there are none: O(k + sum of lengths)."""
-    order = np.argsort(arcs.tails, kind="stable")
-    out, heads = order.tolist(), arcs.heads.tolist()
-    starts = np.searchsorted(arcs.tails[order], np.arange(arcs.n_nodes + 1)).tolist()
-    ends, current = starts[1:], starts[:-1]
-    place = [-1] * arcs.n_nodes  # of each node in the walk
-    for first in range(arcs.n_nodes):
-        walk, taken = [first], list[int]()
-        place[first] = 0
-        while walk:
-            node = walk[-1]
-            while current[node] < ends[node] and left[out[current[node]]] <= 0.0:
-                current[node] += 1
-            if current[node] == ends[node]:  # no cycle goes through this node
-                place[walk.pop()] = -1
-                if taken:
-                    left[taken.pop()] = 0.0
-                continue
-            arc = out[current[node]]
-            following = heads[arc]
-            if place[following] < 0:
-                place[following] = len(walk)
-                walk.append(following)
-                taken.append(arc)
-                continue
-            since = place[following]
-            cycle = [*taken[since:], arc]
-            amount = min(left[each] for each in cycle)
-            for each in cycle:
-                left[each] -= amount
-            yield amount, len(cycle)
-            for each in walk[since + 1 :]:
-                place[each] = -1
-            del taken[since:], walk[since + 1 :]
-
-
 def largest_circulation(arcs: Arcs) -> float | None:
     """Return the largest sum of flows along cycles with at most the weight of each arc; None if there are many arcs.
 
@@ -403,20 +254,3 @@ def largest_circulation(arcs: Arcs) -> float | None:
     bounds = np.column_stack([np.zeros(k), arcs.weights / unit])
     found = linprog(-np.ones(k), A_eq=conservation, b_eq=np.zeros(arcs.n_nodes), bounds=bounds, method="highs")
     return float(-found.fun * unit)
-
-
-def topological_positions(arcs: Arcs) -> Codes:
-    """Return positions of the nodes of an acyclic graph such that all arcs go forwards: O(nodes + arcs)."""
-    order = np.argsort(arcs.tails, kind="stable")
-    heads = arcs.heads[order].tolist()
-    starts = np.searchsorted(arcs.tails[order], np.arange(arcs.n_nodes + 1)).tolist()
-    waiting = np.bincount(arcs.heads, minlength=arcs.n_nodes).tolist()
-    found = [node for node, count in enumerate(waiting) if count == 0]
-    for node in found:  # which grows
-        for head in heads[starts[node] : starts[node + 1]]:
-            waiting[head] -= 1
-            if waiting[head] == 0:
-                found.append(head)
-    positions = np.empty(arcs.n_nodes, dtype=np.intp)
-    positions[found] = np.arange(arcs.n_nodes)
-    return positions
