@@ -20,6 +20,7 @@ from kernelrank import (
     datasets,
     export,
     features,
+    inspection,
     io,
     kernels,
     metrics,
@@ -622,6 +623,40 @@ def make_calls(folder):
             )
             for name in export.__all__
         },
+        "explain": Call(
+            inspection.explain,
+            {"model": model, "a": X[0], "b": X[1]},
+            model="estimator, no default",
+            a="row",
+            b="row",
+            feature_names="names of columns",
+            by="choice or None",
+            output="number of an output",
+        ),
+        "audit_pairs": Call(inspection.audit_pairs, {"pairs": PAIRS}, pairs="pairs of ids"),
+        "learning_curve": Call(
+            inspection.learning_curve,
+            {**SAMPLE, "y": Y, "sizes": [0.5]},
+            cv="folds that adapt",
+            sizes="sizes",
+        ),
+        "ExplanationDisplay": Call(
+            plots.ExplanationDisplay.from_estimator,
+            {"estimator": model, "a": X[0], "b": X[1]},
+            estimator=None,  # it is the model of explain
+            a="row",
+            b="row",
+            max_bars="count",
+            ax=None,
+            options=None,
+        ),
+        "LearningCurveDisplay": Call(
+            plots.LearningCurveDisplay.from_estimator,
+            {**SAMPLE, "y": Y, "cv": 2, "sizes": [1.0]},
+            name=None,
+            ax=None,
+            options=None,
+        ),
         "ConvergenceDisplay": Call(plots.ConvergenceDisplay.from_estimator, {"estimator": model}, ax=None),
         "PathDisplay": Call(
             plots.PathDisplay.from_estimator, {"estimator": kr.RankSVMCV(alphas=2, cv=2).fit(X, Y)}, ax=None
@@ -641,6 +676,17 @@ BAD |= {
     "flags": [None, 5, "x", masked(CLASSES), np.full(M, np.nan), Y, np.zeros((M, 2)), [1j] * M, ["x"] * M, dates(Y)],
     "propensities": [None, "x", 0, -1.0, np.nan, np.zeros(M), -np.ones(M), *BAD["vector"][2:]],
     "pairs or None": BAD["pairs"][1:],
+    "pairs of ids": [
+        *(None, 5, "x", [0, 1], [[0, 1, 2]], [[1, 1]], [[0, None]], [[0.0, np.nan]], [[[], 1]], ["ab"]),
+        masked([[1, 0], [2, 1]]),
+    ],
+    "row": [
+        *(None, 5, "x", [], X, X[:, :2], X[0] * np.nan, X[0] * np.inf, X[0, 1:], masked(X[0]), dates(X[0])),
+        *(["x", 1.0, 2.0], X[0] * 1j, {1: 2}),
+    ],
+    "names of columns": [5, "x", [], ["a"], ["a", "a", "b"]],
+    "number of an output": [*NOT_WHOLE, -1, 1],
+    "sizes": [None, 5, "x", [], [0], [0.0], [-1], [1.5], [np.nan], [[1]], [10**6], [True], [1j]],
     "labels of rows": [None, 5, masked(Y), np.zeros((M, 2)), np.full(M, np.nan), dates(Y)],
     "matrix or None": BAD["matrix"][1:],
     "row numbers": [
@@ -687,6 +733,9 @@ NOT_CALLED = {
         "RankingScorer",
         "Estimate",
         "JudgedDocuments",
+        "Explanation",
+        "LearningCurve",
+        "PairAudit",
         "PermutationTest",
         "Propensities",
         "Ratings",
@@ -716,6 +765,7 @@ MODULES = (
     ".datasets",
     ".export",
     ".features",
+    ".inspection",
     ".io",
     ".kernels",
     ".metrics",

@@ -72,7 +72,7 @@ def test_nothing_private_of_scikit_learn_is_imported():
 # First words of the summaries of functions. Add a verb if it is missing.
 VERB = re.compile(
     r"(Add|Append|Apply|Approximate|Ask|Assign|Bound|Bring|Build|Call|Check|Choose|Combine|Compare|Compute|Continue|Convert|Copy|Correct|"
-    r"Count|Create|Cut|Decode|Decompose|Describe|Divide|Do|Draw|Encode|Estimate|Evaluate|Expand|Extend|"
+    r"Count|Create|Cut|Decode|Decompose|Describe|Divide|Do|Draw|Encode|Estimate|Evaluate|Expand|Explain|Extend|"
     r"Extract|Fail|Find|Fit|Forget|Format|Gather|Hold|Import|Invert|Keep|Learn|Load|Lock|Lower|Make|Map|Maximise|Minimise|Move|Multiply|Open|Pad|Parse|Plot|Predict|"
     r"Prepare|Print|Project|Put|Raise|Rank|Read|Record|Reflect|Renumber|Release|Remove|Replace|Represent|Reset|Resolve|Return|Run|Sample|"
     r"Save|Scale|Score|Select|Send|Set|Shift|Show|Simulate|Solve|Sort|Split|Stack|Start|Stop|Subtract|Sum|Suppress|Test|Train|Transform|Try|Update|"

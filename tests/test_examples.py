@@ -14,6 +14,7 @@ import pytest
         ("random_features", ["300 random features"], "random-features.png"),
         ("clustering", ["maximum margin        1.00", "digits 3 and 8", "min_share 0.5"], "clustering.png"),
         ("clicks", ["from judgements: 0.8", "propensity of position 5: 0.2"], "clicks.png"),
+        ("explanation", ["a is above b by 130", "sum by features 130.075469, by rows 130.075469"], "explanation.png"),
         ("sentence_graph", ["22 vertices, 19 edges", "PROT1_IP NN_IP"], "sentence-graph.png"),
     ],
 )

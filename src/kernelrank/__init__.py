@@ -22,8 +22,9 @@ __all__ = [
     *("RankRLS", "RankRLSCV", "RankSVM", "RankSVMCV", "RankingClassifier"),
 ]
 _ROOMS = (
-    *("cli", "dask", "datasets", "estimators", "exceptions", "export", "features", "io", "kernels", "losses"),
-    *("metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "relational", "relations", "solvers"),
+    *("cli", "dask", "datasets", "estimators", "exceptions", "export", "features", "inspection", "io", "kernels"),
+    *("losses", "metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "relational", "relations"),
+    "solvers",
 )
 
 

@@ -125,6 +125,30 @@ class LeastSquares:
         """Return the weights for many alphas, from one decomposition."""
         return [self._solve_again(float(alpha)) for alpha in alphas]
 
+    def influence(self, alpha: float, direction: Array) -> Array:
+        """Return the derivatives of ``direction' solve(alpha)`` with respect to the targets of the contrasts.
+
+        Parameters
+        ----------
+        alpha : float
+        direction : array of shape (n,), or (m,) with a kernel matrix
+            Of features, or of kernels with the rows.
+
+        Returns
+        -------
+        array of shape (k,)
+        """
+        spectrum, column = self.spectrum, self._column[:, 0]
+        if spectrum.right is not None:
+            factors = array_namespace(spectrum.values).sqrt(spectrum.values) * (spectrum.right.T @ direction)
+        elif self._rows is not None:
+            factors = spectrum.vectors.T @ (self._features @ direction)
+        else:
+            factors = spectrum.vectors.T @ (column * self.loss.laplacian.project(direction[:, None])[:, 0])
+        # Where an eigenvalue is zero, so is the factor, up to rounding errors that alpha would magnify.
+        factors = array_namespace(factors).where(spectrum.values > 0.0, factors, 0.0)
+        return column * (spectrum.vectors @ (factors / (spectrum.values + alpha)))
+
     def _solve_again(self, alpha: float) -> Array:
         if self.spectrum.right is not None:
             return self.spectrum.weights(alpha, self.u)
