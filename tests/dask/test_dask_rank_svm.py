@@ -407,6 +407,9 @@ def test_local_models_can_be_saved(rng, tmp_path):
     loaded = kernelrank.persistence.load_model(tmp_path / "model.kr")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert not hasattr(model.to_local(), "communication_")
+    with pytest.raises(TypeError, match=r"save model.to_local\(\)"):
+        kernelrank.persistence.save_model(model, tmp_path / "other.kr")
+    assert not (tmp_path / "other.kr").exists()
 
 
 def test_a_fit_that_stops_early_says_so(rng, client):

@@ -95,6 +95,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
             remedy = " The arguments are save_model(model, path)."
         elif hasattr(model, "steps"):
             remedy = " Save its last step, pipeline[-1], and the other steps with skops or joblib."
+        elif hasattr(model, "to_local"):
+            remedy = " It is for Dask: save model.to_local()."
         raise TypeError(f"model must be one of {', '.join(saveable_classes())}, got a {kind.__name__}.{remedy}")
     PATH("path", path)
     check_is_fitted(model)
