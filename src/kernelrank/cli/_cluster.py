@@ -22,7 +22,7 @@ def connected(address: str | None) -> Iterator[Any]:
         return
     try:
         from distributed import Client
-        from distributed.comm import get_address_host_port
+        from distributed.comm.addressing import get_address_host_port
     except ImportError as error:
         raise ValueError(f"--dask needs Dask ({error}): pip install 'kernelrank[dask]'.") from None
     try:
