@@ -95,6 +95,10 @@ MUTANTS = {
             ("+ self._error_of_value())", ")"),
         ],
     ),
+    "src/kernelrank/dask/_collections.py": (
+        "tests/dask/test_dask_rank_svm.py",
+        [("model._fitted_with_queries = False  # has been said", "pass"), ("if not compute:", "if False:")],
+    ),
     "src/kernelrank/dask/_data.py": (
         DASK,
         [

@@ -47,6 +47,14 @@ def test_a_scheduler_that_is_not_there_is_one_line(shell, train, tmp_path, monke
     assert not (tmp_path / "rows").exists()  # nothing is written before
 
 
+@pytest.mark.parametrize("wrong", ["scheduler", "tcp://host:x", "http://host:8786", ""])
+def test_an_address_that_is_none_is_one_line(shell, train, tmp_path, monkeypatch, wrong):
+    monkeypatch.setattr("distributed.Client", None)  # which would print more when it is gone
+    shell("train", train.path, "--dask", wrong, "-o", tmp_path / "m.kr")
+    assert shell.code == 2
+    assert f"--dask must be an address like tcp://scheduler:8786, got {wrong!r}" in shell.err
+
+
 def test_errors_of_the_cluster_are_one_line(shell, train, address, tmp_path, monkeypatch):
     monkeypatch.setattr("kernelrank.dask._workers.installed", lambda: "another")
     shell("train", train.path, "--out-of-core", tmp_path / "r", "--dask", address, "-o", tmp_path / "m.kr")

@@ -1,7 +1,5 @@
 """RankSVM on collections: the same answers as on the same rows in memory."""
 
-import time
-
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -9,13 +7,15 @@ import oracles
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from clusters import assert_nothing_is_left
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold, cross_val_score
 
 import kernelrank
 from kernelrank.dask import RankRLS, RankSVM, RankSVMCV
 from kernelrank.dask._rows import _ranked
-from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError, QueryColumnWarning
+from kernelrank.exceptions import ConvergenceWarning, MissingQueryWarning, NoComparablePairsError, QueryColumnWarning
 
 
 def data(rng, m=1200, n=5):
@@ -126,17 +126,61 @@ def test_prediction_is_lazy_and_by_chunks(rng, client):
     assert model.score(chunks, da.from_array(y, chunks=100)) == model.to_local().score(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::kernelrank.exceptions.UndefinedQueryWarning")
+def test_scores_that_are_computed_later(rng, client, tmp_path):
+    X, y, qid = data(rng, 400)
+    loaded = tmp_path / "loaded"
+
+    def load(rows):
+        loaded.touch()
+        return rows
+
+    chunks = da.from_array(X, chunks=(100, -1)).map_blocks(load, meta=X[:0])
+    given = {"qid": da.from_array(qid, chunks=150), "sample_weight": rng.random(400), "observed": rng.random(400) < 0.9}
+    model, local = RankSVM(client=client).fit(chunks, y, qid=qid), kernelrank.RankSVM().fit(X, y, qid=qid)
+    for targets in (y, da.from_array(y, chunks=300)):
+        loaded.unlink()
+        score = model.score(chunks, targets, **given, compute=False)
+        assert (score.shape, score.dtype, score.ndim) == ((), np.float64, 0)
+        assert not loaded.exists()
+        found = score.compute() if client is None else client.compute(score).result()
+        assert loaded.exists()
+        assert found == model.score(chunks, targets, **given) == model.to_local().score(X, y, **given | {"qid": qid})
+    assert float(local.score(X, y, qid=qid)) == pytest.approx(
+        float(model.score(X, y, qid=qid, compute=False)), abs=0.02
+    )
+    with pytest.warns(MissingQueryWarning) as warned:
+        later = model.score(chunks, y, compute=False)
+    assert len(warned) == 1
+    assert 0.5 < float(later) < 1
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")).assign(qid=qid), npartitions=3)
+    model.fit(frame, y)
+    assert float(model.score(frame, y, compute=False)) == model.score(frame, y)
+    outputs = RankRLS(client=client).fit(chunks, np.column_stack([y, -X[:, 2]]))
+    targets = da.from_array(np.column_stack([y, -X[:, 2]]), chunks=(70, 1))
+    assert float(outputs.score(chunks, targets, compute=False)) == outputs.score(chunks, targets)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.score(frame, np.where(y > 1, np.nan, y), compute=False).compute()
+    with pytest.raises(ValueError, match="compute must be True or False"):
+        model.score(frame, y, compute="later")
+
+
+def test_searches_of_scikit_learn(rng):
+    X, y, _ = data(rng, 300)
+    chunks, options = da.from_array(X, chunks=(100, -1)), {"scoring": None, "cv": KFold(3)}
+    found = cross_val_score(RankSVM(0.1), chunks, da.from_array(y, chunks=100), **options)
+    np.testing.assert_allclose(found, cross_val_score(kernelrank.RankSVM(0.1), X, y, **options), atol=5e-3)
+
+
 def test_the_same_chunks_give_the_same_bits(rng, cluster):
     X, y, qid = data(rng)
     qid = rng.permutation(qid)
-    for options in ({"qid": qid}, {}):
-        for counting in ("gather", "bins"):
-            models = [
-                RankSVM(1e-3, counting=counting, client=cluster).fit(da.from_array(X, chunks=(150, -1)), y, **options)
-                for _ in range(3)
-            ]
-            for model in models[1:]:
-                np.testing.assert_array_equal(model.coef_, models[0].coef_)
+    for counting, options in (("auto", {"qid": qid}), ("gather", {}), ("bins", {})):
+        first, second = (
+            RankSVM(1e-3, counting=counting, client=cluster).fit(da.from_array(X, chunks=(150, -1)), y, **options)
+            for _ in range(2)
+        )
+        np.testing.assert_array_equal(first.coef_, second.coef_)
 
 
 def test_nothing_is_left_on_the_workers(rng, cluster):
@@ -149,14 +193,7 @@ def test_nothing_is_left_on_the_workers(rng, cluster):
     with pytest.raises(ValueError, match="NaN") as kept:
         model.score(da.from_array(np.where(X > 2, np.nan, X), chunks=(300, -1)), y, qid=qid)
     assert kept
-    for _ in range(50):
-        left = cluster.run(lambda dask_worker: len(dask_worker.data) + len(dask_worker.state.actors))
-        tasks = cluster.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
-        if not any(left.values()) and tasks == 0:
-            break
-        time.sleep(0.1)
-    assert not any(left.values())
-    assert tasks == 0
+    assert_nothing_is_left(cluster)
 
 
 def test_what_travels_does_not_grow_with_the_rows(rng, client):
@@ -370,6 +407,9 @@ def test_local_models_can_be_saved(rng, tmp_path):
     loaded = kernelrank.persistence.load_model(tmp_path / "model.kr")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert not hasattr(model.to_local(), "communication_")
+    with pytest.raises(TypeError, match=r"save model.to_local\(\)"):
+        kernelrank.persistence.save_model(model, tmp_path / "other.kr")
+    assert not (tmp_path / "other.kr").exists()
 
 
 def test_a_fit_that_stops_early_says_so(rng, client):

@@ -328,6 +328,19 @@ def test_no_worker_at_the_start(monkeypatch):
 
 
 @pytest.mark.slow
+def test_no_worker_to_score(monkeypatch):
+    monkeypatch.setattr(_cluster, "_PATIENCE", 1)
+    X, y = da.random.random((4, 2), chunks=2), np.arange(4)
+    model = RankSVM().fit(X, y)
+    with local_cluster(0) as client:
+        model.set_params(client=client)
+        for method, given in ((model.score, (X, y)), (model.rank, (X,))):
+            with pytest.raises(RuntimeError, match="has had no worker for 1 seconds"):
+                within(LIMIT, method, *given)
+        wait_until(lambda: not client.futures, 10)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["loading", "rounds"])
 def test_a_frozen_worker(tmp_path, phase):
     with dask.config.set({"distributed.scheduler.worker-ttl": "5s"}), local_cluster(2) as client:
@@ -401,6 +414,8 @@ def test_rows_that_cannot_be_computed_again(nursed, monkeypatch):
     KilledRounds(monkeypatch, nursed, in_round(5), everyone=True)
     with pytest.raises(RuntimeError, match="cannot be computed again"):
         within(LIMIT, RankSVM(client=nursed, **parameters).fit, chunks, y, **options)
+    del scattered, chunks
+    assert_nothing_is_left(nursed)
 
 
 # Errors of workers and of the user's functions are no losses.
@@ -512,7 +527,7 @@ def test_the_scheduler_is_lost(tmp_path, monkeypatch, phase, how):
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 import dask.array as da
 import numpy as np
@@ -532,6 +547,7 @@ def slow(X):
 PHASE, SECONDS = sys.argv[1], 3
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background ignores
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     chunks, y = da.from_array(X, chunks=(100, -1)), X[:, 0] + rng.normal(size=300)

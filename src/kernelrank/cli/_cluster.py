@@ -22,8 +22,13 @@ def connected(address: str | None) -> Iterator[Any]:
         return
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError as error:
         raise ValueError(f"--dask needs Dask ({error}): pip install 'kernelrank[dask]'.") from None
+    try:
+        get_address_host_port(address)
+    except ValueError as error:  # a client fails, too, and then takes its time to close
+        raise ValueError(f"--dask must be an address like tcp://scheduler:8786, got {address!r} ({error}).") from None
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._rules import show
 from kernelrank._validation import as_id_array, as_numbers, refuse_mask
 
 
@@ -81,7 +82,7 @@ def slices_of(given: Given, name: str, sizes: list[int]) -> list[Any]:
     if whole.ndim == 0 and name == "sample_weight":
         whole = np.full(sum(sizes), whole)
     if whole.ndim == 0:
-        raise ValueError(f"{name} must have one element per row, got {whole}.")
+        raise ValueError(f"{name} must have one element per row, got {show(whole.item())}.")
     if len(whole) != sum(sizes):
         raise ValueError(f"{name} has {len(whole)} elements, but there are {sum(sizes)} rows.")
     return np.split(whole, np.cumsum(sizes)[:-1])

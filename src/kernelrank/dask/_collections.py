@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank import _validation
-from kernelrank._rules import NONE, Rule, choice
+from kernelrank._rules import FLAG, NONE, Rule, choice
 from kernelrank._validation import QID_COLUMN, as_array
 from kernelrank.dask._chunks import chunks_of_rows, delayed_chunks, is_collection, with_whole_rows
 from kernelrank.dask._data import Parts
 from kernelrank.dask._rows import join_ids
+from kernelrank.dask._workers import compute_chunks
 
 Array = Any  # a NumPy array, or a Dask array for collections
 
@@ -106,7 +107,7 @@ class OnCollections:
         ndarray of shape (n_samples,)
         """
         scores, qid = self._compute(scores=self.predict(X), qid=qid_of(X, qid))
-        ranks: NDArray[np.int64] = self._with_scores(scores).rank(_Scored(scores), qid)
+        ranks: NDArray[np.int64] = _with_scores(self.to_local(), scores).rank(_Scored(scores), qid)
         return ranks
 
     def score(
@@ -117,7 +118,8 @@ class OnCollections:
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         observed: ArrayLike | None = None,
-    ) -> float:
+        compute: bool = True,
+    ) -> Any:
         """Return the mean concordance over queries; see :func:`kernelrank.metrics.concordance_index`.
 
         Scores, utilities and query ids are gathered; X is not.
@@ -127,22 +129,39 @@ class OnCollections:
         X : dask array or data frame, or any data that the ordinary estimator takes
         y : array-like or dask array of shape (n_samples,)
         qid, sample_weight, observed : array-like or dask array of shape (n_samples,), optional
+        compute : bool, default=True
+            False returns a Dask array without dimensions, which is computed when it is asked for: rows are then scored
+            chunk by chunk, and all that is gathered is on a worker. By default the score is a number, as scikit-learn
+            expects.
 
         Returns
         -------
-        float
-        """
-        scores, y, *others = self._compute(
-            scores=self.predict(X), y=y, qid=qid_of(X, qid), sample_weight=sample_weight, observed=observed
-        )
-        options = dict(zip(("qid", "sample_weight", "observed"), others, strict=True))
-        return float(self._with_scores(scores).score(_Scored(scores), y, **options))
+        float, or dask.array.Array of shape ()
 
-    def _with_scores(self, scores: NDArray[np.float64]) -> Any:
-        """Return the ordinary estimator, which takes these scores for those of any data."""
-        local = self.to_local()
-        local.predict = lambda X: scores
-        return local
+        Warns
+        -----
+        MissingQueryWarning, UndefinedQueryWarning
+            As the ordinary estimator; the second one where the score is computed.
+        """
+        FLAG("compute", compute)
+        given = {"scores": self.predict(X), "y": y, "qid": qid_of(X, qid)}
+        given |= {"sample_weight": sample_weight, "observed": observed}
+        if not compute:
+            return self._score_later(given)
+        return score_rows(self.to_local(), **dict(zip(given, self._compute(**given), strict=True)))
+
+    def _score_later(self, given: dict[str, Any]) -> Any:
+        import dask.array as da
+        from dask.delayed import delayed
+
+        model = self.to_local()
+        if given["qid"] is None:
+            _validation.warn_of_missing_queries(self)
+            model._fitted_with_queries = False  # has been said
+        names = [name for name, value in given.items() if is_collection(value)]
+        chunks = dict(zip(names, delayed_chunks([with_whole_rows(given[name]) for name in names]), strict=True))
+        found = delayed(score_chunks, pure=False)(model, {**given, **chunks}, names)
+        return da.from_delayed(found, shape=(), dtype=np.float64)
 
     def _learnt(self) -> dict[str, Any]:
         """Return what a fit has set."""
@@ -172,26 +191,34 @@ class _Scored:
         self.shape = (len(scores), 0)
 
 
+def _with_scores(model: Any, scores: NDArray[np.float64]) -> Any:
+    """Return an ordinary estimator, which from now on takes these scores for those of any data."""
+    model.predict = lambda X: scores
+    return model
+
+
+def score_rows(model: Any, scores: NDArray[np.float64], y: Any, **options: Any) -> float:
+    """Return the score of a model for rows whose scores are known."""
+    return float(_with_scores(model, scores).score(_Scored(scores), y, **options))
+
+
+def score_chunks(model: Any, values: dict[str, Any], of_chunks: Sequence[str]) -> np.float64:
+    """Return the score of a model, given values of which some are in chunks."""
+    return np.float64(score_rows(model, **values | {name: _join(values[name], name) for name in of_chunks}))
+
+
 def compute(client: Any, **values: Any) -> Sequence[Any]:
     """Return named values, of which collections become arrays; their chunks are computed in one go."""
-    import dask.base
-
     found_chunks = iter(delayed_chunks([with_whole_rows(each) for each in values.values() if is_collection(each)]))
     chunks = [next(found_chunks) if is_collection(each) else [] for each in values.values()]
-    flat = [chunk for some in chunks for chunk in some]
-    found = iter(dask.base.compute(*flat) if client is None else _gather(client, flat))
-    gathered = [[as_array(next(found), name) for _ in some] for name, some in zip(values, chunks, strict=True)]
-    return [join_ids(some) if some else each for some, each in zip(gathered, values.values(), strict=True)]
+    found = iter(compute_chunks(client, [chunk for some in chunks for chunk in some]))
+    gathered = [[next(found) for _ in some] for some in chunks]
+    return [_join(some, name) if some else each for some, (name, each) in zip(gathered, values.items(), strict=True)]
 
 
-def _gather(client: Any, chunks: Sequence[Any]) -> Sequence[Any]:
-    """Compute chunks on a cluster; an error keeps nothing of them there."""
-    futures = client.compute(chunks)
-    try:
-        return list(client.gather(futures))
-    finally:
-        for each in futures:
-            each.release()
+def _join(chunks: Sequence[Any], name: str) -> NDArray[Any]:
+    """Return the rows of chunks that are here."""
+    return join_ids([as_array(chunk, name) for chunk in chunks])
 
 
 def predict_chunk(model: Any, X: Any, outputs: tuple[int, ...]) -> NDArray[np.float64]:

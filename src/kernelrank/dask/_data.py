@@ -110,7 +110,7 @@ def load_parts(
     sample_weight: ArrayLike | Any | None,
     *,
     user: str,
-    wants_ranges: Callable[[int, bool], bool],
+    wants_ranges: Callable[[int], bool] = lambda n_rows: False,
     several: bool = False,
 ) -> Parts:
     """Check the rows of collections, and bring together those of a query.
@@ -123,7 +123,7 @@ def load_parts(
     user : str
         The estimator.
     wants_ranges : callable
-        Returns whether one ranking of so many rows, with few levels or not, goes to parts by ranges of y.
+        Returns whether one ranking of so many rows goes to parts by ranges of y, if there are not just a few levels.
     several : bool
         Whether y may have several columns.
     """
@@ -227,7 +227,7 @@ class _Plan:
 
 
 def _plan(
-    facts: Sequence[Facts], groups: Sequence[int], workers: Workers, wants_ranges: Callable[[int, bool], bool]
+    facts: Sequence[Facts], groups: Sequence[int], workers: Workers, wants_ranges: Callable[[int], bool]
 ) -> _Plan:
     known = [each for each in facts if each.n_rows]
     n_rows = sum(each.n_rows for each in known)
@@ -238,7 +238,7 @@ def _plan(
     stay: list[NDArray[np.intp]] = [np.array([part]) for part in groups]
     numbers: list[NDArray[np.int64] | None] = [None] * len(facts)
     n_parts = len(set(groups))
-    if few or n_parts < 2 or not wants_ranges(n_rows, few):
+    if few or n_parts < 2 or not wants_ranges(n_rows):
         return _Plan(groups, numbers, stay, None, None, levels if few else None, of_levels, 0)
     shares = np.cumsum(of_levels)
     cuts = np.unique(levels[np.searchsorted(shares, shares[-1] * np.arange(1, n_parts) / n_parts, side="right")])

@@ -232,11 +232,7 @@ class RankRLS(OnCollections, Ranker):
             return found
 
     def _parts(self, given: Sequence[Any]) -> Any:
-        def wants_ranges(n_rows: int, few: bool) -> bool:
-            return False
-
-        workers = choose_workers(self.client, 1)
-        return parts_of(workers, *given, user="RankRLS", wants_ranges=wants_ranges, several=True)
+        return parts_of(choose_workers(self.client, 1), *given, user="RankRLS", several=True)
 
     def _parts_again(self, method: str) -> Any:
         given = getattr(self, "_given", None)

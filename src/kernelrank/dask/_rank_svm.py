@@ -168,7 +168,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         warn_of_query_columns(self, X, qid)
         threads = resolve_threads(self.n_jobs)
 
-        def wants_ranges(n_rows: int, few: bool) -> bool:
+        def wants_ranges(n_rows: int) -> bool:
             return wants_bins(n_rows, self.counting, self.loss)
 
         workers = choose_workers(self.client, threads)
@@ -212,7 +212,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         [ids] = self._compute(qid=qid)
         rows = X if getattr(X, "columns", None) is None or qid is None else X.drop(columns="qid", errors="ignore")
         workers = choose_workers(self.client, resolve_threads(self.n_jobs))
-        with parts_of(workers, rows, None, None, None, user="RankSVM", wants_ranges=lambda *_: False) as parts:
+        with parts_of(workers, rows, None, None, None, user="RankSVM") as parts:
             given = check_preferences(pairs, parts.n_rows, weight, ids)
             preferences, n_pairs = scaled_preferences(given, self.query_weighting)
             oracle = gathered_oracle(prepare_products(parts), preferences, self.loss, self.query_weighting)

@@ -210,7 +210,7 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
         self._require_target(y)
         warn_of_query_columns(self, X, qid)
         workers = choose_workers(self.client, resolve_threads(self.n_jobs))
-        with parts_of(workers, X, y, qid, sample_weight, user="RankSVMCV", wants_ranges=lambda *_: False) as parts:
+        with parts_of(workers, X, y, qid, sample_weight, user="RankSVMCV") as parts:
             utilities, ids, weights = parts.gather_rows()
             [groups] = self._compute(groups=groups)
             rows = check_rows(utilities, ids, weights, parts.n_rows)

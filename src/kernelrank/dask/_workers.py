@@ -163,18 +163,44 @@ class ClusterWorkers:
 
 def choose_workers(client: Any, n_threads: int) -> Workers:
     """Return the workers of a client: the one given, the default one, or this process."""
+    chosen = choose_client(client)
+    return LocalWorkers(n_threads) if chosen is None else ClusterWorkers(chosen)
+
+
+def choose_client(client: Any) -> Any:
+    """Return the client given, or the default one; None if there is none."""
     if client is None:
         try:
             from distributed import default_client
 
             client = default_client()
-        except (ImportError, ValueError):  # there is none
-            return LocalWorkers(n_threads)
+        except (ImportError, ValueError):
+            return None
     if client.status != "running":
         raise RuntimeError(f"The Dask client is {client.status}: it has no connection to a scheduler.")
     if client.asynchronous:
-        raise RuntimeError("The Dask client is asynchronous: fit in a thread, or with a client that is not.")
-    return ClusterWorkers(client)
+        raise RuntimeError("The Dask client is asynchronous: use a thread, or a client that is not.")
+    return client
+
+
+def compute_chunks(client: Any, chunks: Sequence[Any]) -> list[Any]:
+    """Return the values of chunks, computed wherever Dask does; an error keeps nothing of them on a cluster."""
+    if not chunks:
+        return []
+    chosen = choose_client(client)
+    if chosen is None:
+        return list(dask.base.compute(*chunks))
+    futures = chosen.compute(list(chunks))
+
+    async def gather() -> Any:
+        await settle(futures)
+        return await chosen.gather(futures)
+
+    try:
+        return list(Cluster(chosen).run(gather()))
+    finally:
+        for each in futures:
+            each.release()
 
 
 def installed() -> str:

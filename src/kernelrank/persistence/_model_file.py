@@ -77,7 +77,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         if isinstance(model, str | os.PathLike):
             remedy = " The arguments are save_model(model, path)."
         elif hasattr(model, "to_local"):
-            remedy = " Save model.to_local()."
+            remedy = " It is for Dask: save model.to_local()."
         raise TypeError(f"model must be one of {list_classes()}, got a {kind.__name__}.{remedy}")
     PATH("path", path)
     check_is_fitted(model)
