@@ -20,6 +20,10 @@ from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError, Q
 
 QID_COLUMN = "qid"
 _LONG_MESSAGE = 600  # characters
+_CENSORED = (
+    "Censored utilities are for RankSVM, RankSVMCV, RankRLS, and metrics of pairs; for others, pass the utilities"
+    " alone."
+)
 
 
 def refuse_mask(values: Any, name: str) -> None:
@@ -38,14 +42,16 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
     return np.asarray(to_host(values))
 
 
+def refuse_fields(array: NDArray[Any], name: str) -> None:
+    """Raise an error if an array is structured: what takes censored utilities has separated its fields before."""
+    if array.dtype.names is not None:
+        raise ValueError(f"{name} is a structured array with the fields {', '.join(array.dtype.names)}. {_CENSORED}")
+
+
 def as_numbers(values: Any, name: str) -> NDArray[Any]:
     """Return an array of real numbers, which may be NaN or infinite; integers stay integers."""
     array = as_array(values, name)
-    if array.dtype.names is not None:
-        raise ValueError(
-            f"{name} is a structured array with the fields {', '.join(array.dtype.names)}. Censored utilities are for"
-            " RankSVM, RankSVMCV, RankRLS, and metrics of pairs; for others, pass the field of the utilities."
-        )
+    refuse_fields(array, name)
     try:
         if array.dtype.kind == "O" and array.size:
             numbers = np.array(array.tolist())
@@ -162,6 +168,8 @@ def check_rows(
 ) -> CheckedRows:
     """Check utilities, queries, weights and censoring, once; without `n_rows`, y says how many rows there are."""
     y, observed = separate_observed(y, observed, name)
+    if observed is None:
+        _refuse_two_columns(y, name)
     utilities = check_vector(y, name, n_rows)
     codes, n_queries = encode_queries(qid, len(utilities))
     weights = check_weights(sample_weight, len(utilities))
@@ -214,6 +222,23 @@ def _two_fields(y: Any) -> dict[Any, NDArray[Any]] | None:
         return None
     columns = {column: frame[column].to_numpy() for column in frame.columns}
     return columns if any(values.dtype.kind == "b" for values in columns.values()) else None
+
+
+def refuse_two_fields(y: Any) -> None:
+    """Raise an error if y says what is observed as well: as two outputs, it would be learnt like a utility."""
+    if separate_observed(y, None)[1] is not None:
+        raise ValueError(f"y has a boolean and a numeric column. {_CENSORED}")
+
+
+def _refuse_two_columns(y: Any, name: str) -> None:
+    """Raise an error about a data frame of two columns, which may be meant as censored utilities."""
+    frame = as_frame(y)
+    if frame is not None and len(frame.columns) == 2:
+        raise ValueError(
+            f"{name} has the two columns {', '.join(map(repr, frame.columns))}: one must be boolean, which says what is"
+            " observed, and the other the utility, such as a time. Convert it by astype(bool), or pass them apart, as"
+            f" {name} and observed."
+        )
 
 
 def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tuple[NDArray[np.int32] | None, int]:

@@ -17,6 +17,7 @@ from kernelrank._validation import (
     check_vector,
     encode_queries,
     refuse_mask,
+    refuse_two_fields,
     separate_qid,
 )
 from kernelrank.estimators._ranker import check_outputs
@@ -150,6 +151,7 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool, user: st
     features = canonical(features).tocsr() if sp.issparse(features) else features
     if y is None:
         y = np.zeros(m)
+    refuse_two_fields(y)
     targets = check_outputs(y, m) if several and np.ndim(y) > 1 else check_vector(y, "y", m)[:, None]
     ids, codes, counts = None, None, None
     if qid is not None:

@@ -22,6 +22,7 @@ from kernelrank._validation import (
     check_vector,
     check_weights,
     encode_queries,
+    refuse_two_fields,
     require_place,
     scale_weights,
 )
@@ -234,6 +235,7 @@ def _require_finite(solution: Array) -> Array:
 
 def check_targets(y: ArrayLike, m: int) -> tuple[NDArray[np.float64], bool]:
     """Return y with one column per output, and whether it was one vector."""
+    refuse_two_fields(y)
     y = as_array(y, "y")
     single = y.ndim < 2
     targets = check_vector(y, "y", m)[:, None] if single else check_outputs(y, m)
