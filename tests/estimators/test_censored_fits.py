@@ -124,7 +124,6 @@ def test_all_observed_is_no_censoring(estimator):
 
 @pytest.mark.parametrize("estimator", [RankSVM(), RankRLS(), RankSVMCV(3, cv=3)])
 def test_structured_arrays_and_frames(estimator):
-
     X, y, observed = make()
     expected = estimator.fit(X, y, observed=observed).predict(X)
     score = estimator.score(X, y, observed=observed)
