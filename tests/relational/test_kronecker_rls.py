@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from refits import hold_out, solve_entries
@@ -12,6 +13,7 @@ from kernelrank import RLS, RankRLS
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.kernels import Gaussian
 from kernelrank.metrics import concordance_index
+from kernelrank.persistence import load_model, save_model
 from kernelrank.relational import KroneckerRLS, KroneckerRLSCV, TwoStepRLS
 
 SETTINGS = ("entry", "row", "column", "both")
@@ -276,7 +278,10 @@ def test_equal_elements_are_tied(rng, kernel, ranking):
     V[3, 0] = 0.0
     U[5], V[8], V[2] = U[1], V[3], V[3]
     V[8, 0] = -0.0
-    for u, v in ((U, V), (sp.csr_matrix(U), sp.csr_matrix(V))):
+    # With zeros that are stored, and indices in another order in every other row.
+    order = np.array([np.roll(np.arange(3), k % 2) for k in range(11)])
+    stored = sp.csr_matrix((np.take_along_axis(V, order, 1).ravel(), order.ravel(), 3 * np.arange(12)), V.shape)
+    for u, v in ((U, V), (sp.csr_matrix(U), sp.csr_matrix(V)), (U, stored)):
         model = KroneckerRLS(0.01, row_kernel=kernel, column_kernel=kernel, ranking=ranking).fit(u, v, Y)
         predictions = model.predict(u, v)
         for found in (predictions, model.leave_row_out()):
@@ -456,21 +461,47 @@ def test_predictions_need_the_features_of_the_fit(rng):
         model.predict(U, V)
     with pytest.raises(ValueError, match="V has 3 features per row, but KroneckerRLS was fitted with 2"):
         model.predict(np.eye(6), U)
-    with pytest.raises(ValueError, match="rows must lie between 0 and 5, got 2 to 6"):
+    with pytest.raises(ValueError, match=r"rows must be row numbers of U, which has 6 rows \(0 to 5\), got 6"):
         model.predict_entries(np.eye(6), V, [2, 6], [0, 0])
-    with pytest.raises(ValueError, match="rows has 1 elements, but columns has 2"):
+    with pytest.raises(ValueError, match="rows and columns must have one element per entry, got 1 and 2"):
         model.predict_entries(np.eye(6), V, [2], [0, 0])
-    with pytest.raises(ValueError, match="columns must be a list of numbers"):
+    with pytest.raises(ValueError, match="columns must hold the row numbers of V"):
         model.predict_entries(np.eye(6), V, [2], [0.5])
 
 
 def test_conjugate_gradients_that_stop_early_warn(rng):
     U, V, Y = data(rng)
     with pytest.warns(
-        ConvergenceWarning, match=r"Not converged after 1 steps: .* relative residual of 1e-06, and it is"
+        ConvergenceWarning,
+        match=r"Not converged after 1 steps with alpha=0.0001: .* relative residual of 1e-06, and it is",
     ):
         model = KroneckerRLS(1e-4, max_iter=1).fit(U, V, with_holes(Y, rng))
     assert model.residual_ > 1e-6
+
+
+def test_alphas_of_a_path_that_stop_early_warn(rng):
+    U, V, Y = data(rng)
+    model = KroneckerRLS(1e6, max_iter=3).fit(U, V, with_holes(Y, rng))
+    with pytest.warns(ConvergenceWarning, match="Not converged after 3 steps with alpha=1e-06"):
+        model.path([1e-6])
+
+
+def test_columns_of_data_frames_are_those_of_the_fit(rng, tmp_path):
+    U, V, Y = data(rng)
+    rows, columns = pd.DataFrame(U, columns=list("abc")), pl.DataFrame(V, schema=list("xy"))
+    expected = KroneckerRLS().fit(U, V, Y).predict(U, V)
+    save_model(KroneckerRLS().fit(rows, columns, Y), tmp_path / "model")
+    for model in (KroneckerRLS().fit(rows, columns, Y), load_model(tmp_path / "model")):
+        assert list(model.row_feature_names_in_) == list("abc")
+        assert list(model.column_feature_names_in_) == list("xy")
+        for given in (rows, U):  # names are compared where there are some
+            np.testing.assert_array_equal(model.predict(given, columns), expected)
+        with pytest.raises(ValueError, match="U has the columns c, b, a, but KroneckerRLS was fitted with a, b, c"):
+            model.predict(rows[["c", "b", "a"]], columns)
+        with pytest.raises(ValueError, match="V has the columns y, x"):
+            model.predict_entries(rows, columns.select("y", "x"), [0], [0])
+    model.fit(U, V, Y)
+    assert not hasattr(model, "row_feature_names_in_")
 
 
 def test_models_without_training_data_predict_only(rng):
