@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kernelrank._arrays import canonical
 from kernelrank._columns import text_columns
+from kernelrank._fields import refuse_two_fields
 from kernelrank._validation import (
     as_id_array,
     check_matrix,
@@ -18,7 +19,6 @@ from kernelrank._validation import (
     check_vector,
     encode_queries,
     refuse_mask,
-    refuse_two_fields,
     separate_qid,
 )
 from kernelrank.estimators._ranker import check_outputs

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from kernelrank._validation import as_array, flatten_column, refuse_fields
+from kernelrank._fields import refuse_fields
+from kernelrank._validation import as_array, flatten_column
 from kernelrank.exceptions import NoComparablePairsError
 
 Vector = NDArray[np.float64]

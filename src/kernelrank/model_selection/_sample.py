@@ -16,6 +16,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank._arrays import to_host
+from kernelrank._fields import separate_observed
 from kernelrank._rules import ESTIMATOR, FLAG, show
 from kernelrank._validation import (
     as_array,
@@ -23,7 +24,6 @@ from kernelrank._validation import (
     check_vector,
     count_rows,
     encode_queries,
-    separate_observed,
     separate_qid,
 )
 from kernelrank._warnings import warn
