@@ -639,10 +639,6 @@ MUTANTS = {
             ("if classes and seen is not None", "if False"),
         ],
     ),
-    "src/kernelrank/model_selection/_permutation_test.py": (
-        "tests/model_selection/test_censored_estimates.py",
-        [("and sample.observed is None and has_closed_forms", "and has_closed_forms")],
-    ),
     "src/kernelrank/losses/_censored.py": (
         "tests/estimators/test_censored_fits.py",
         [
