@@ -227,6 +227,36 @@ def test_hold_outs_are_fits_to_what_remains(rng, alpha, kernel, loss):
         np.testing.assert_allclose(without_both[i, j], found, rtol=0, atol=1e-9)
 
 
+def features_of(X):
+    """Return features whose inner products are the Gaussian kernel with gamma=0.3."""
+    values, vectors = np.linalg.eigh(rbf_kernel(X, gamma=0.3))
+    return vectors * np.sqrt(values.clip(min=0.0))
+
+
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(0.3)], ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_entries_that_are_held_out_with_a_small_alpha(rng, kernel, loss):
+    """Least squares on all products of features, which are exact where kernel matrices are ill-conditioned."""
+    (U, V, Y), alpha = data(rng, 12, 9), 1e-6
+    found = KroneckerRLS(alpha, row_kernel=kernel, column_kernel=kernel, **loss).fit(U, V, Y).leave_entry_out()
+    u, v = (U, V) if kernel == "linear" else (features_of(U), features_of(V))
+    X, y, rows = np.kron(u, v), Y.ravel(), np.repeat(np.arange(12), 9)
+    for e in rng.integers(0, 108, 5):
+        rest, group = np.delete(np.arange(108), e), np.delete(rows, e)
+        if not loss["ranking"]:
+            group = np.zeros(107, int)
+        # Differences within a group are those to its mean.
+        sizes, centred = np.bincount(group)[group], loss["ranking"] or loss["fit_intercept"]
+        centre = np.eye(107) - centred * (group[:, None] == group) / sizes
+        weights = np.sqrt(2.0 / (12 * sizes)) if loss["ranking"] else np.full(107, 107**-0.5)
+        A = np.vstack([weights[:, None] * (centre @ X[rest]), np.sqrt(alpha) * np.eye(X.shape[1])])
+        w = np.linalg.lstsq(A, np.append(weights * (centre @ y[rest]), np.zeros(X.shape[1])), rcond=None)[0]
+        level = -(X[rows == rows[e]] @ w).mean() if loss["ranking"] else 0.0
+        if loss.get("fit_intercept"):
+            level = (y[rest] - X[rest] @ w).mean()
+        assert found.ravel()[e] == pytest.approx(X[e] @ w + level, abs=1e-9)
+
+
 @pytest.mark.parametrize("alpha", [1e-4, 1.0, 1e6])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_an_entry_that_is_held_out_is_unknown(rng, alpha, loss):
