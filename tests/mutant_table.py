@@ -75,7 +75,14 @@ MUTANTS = {
             ("found[:, self.equal_columns]", "found"),
         ],
     ),
-    "src/kernelrank/relational/_elements.py": (RELATIONAL, [("(row + 0.0).tobytes()", "row.tobytes()")]),
+    "src/kernelrank/relational/_elements.py": (
+        RELATIONAL,
+        [
+            ("(row + 0.0).tobytes()", "row.tobytes()"),
+            ("list(given) != list(self.names)", "set(given) != set(self.names)"),
+        ],
+    ),
+    "src/kernelrank/relational/_kronecker_rls.py": (RELATIONAL, [("solution.residual > self.tol", "False")]),
     # Rows in parts, and Dask
     "src/kernelrank/losses/_binned.py": (
         PARTS,
@@ -623,6 +630,17 @@ MUTANTS = {
             ("if (observed) lower += size;", "lower += size;"),
             ("|| records[place - 1].key != censored", ""),
             ("if (observed) lower_weight += weight;", "lower_weight += weight;"),
+        ],
+    ),
+    "src/kernelrank/_fields.py": (
+        "tests/estimators/test_censored_fits.py tests/pairs/test_censored_pairs.py",
+        [("if _two_fields(y) is not None", "if False"), ('.count("b") == 1', '.count("b") >= 1')],
+    ),
+    "src/kernelrank/model_selection/_sample.py": (
+        "tests/model_selection/test_censored_estimates.py",
+        [
+            ("else self.observed[rows]\n        return replace", "else self.observed\n        return replace"),
+            ("if classes and seen is not None", "if False"),
         ],
     ),
     "src/kernelrank/losses/_censored.py": (

@@ -26,6 +26,12 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def text_columns(X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a data frame, if they are all text."""
+    names = tuple(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def query_columns(X: Any) -> list[str]:
     """Return the columns of a data frame that are named like query ids."""
     frame = as_frame(X)

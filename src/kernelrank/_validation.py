@@ -15,8 +15,14 @@ from sklearn.utils import check_array, validation
 
 from kernelrank._arrays import accepted_namespace, canonical, is_foreign, place, to_host
 from kernelrank._columns import as_frame, explain_dates, explain_missing, explain_text, query_columns
+from kernelrank._fields import refuse_fields, refuse_two_columns, separate_observed
 from kernelrank._warnings import warn
-from kernelrank.exceptions import MissingQueryWarning, NoComparablePairsError, QueryColumnWarning
+from kernelrank.exceptions import (
+    MissingObservedWarning,
+    MissingQueryWarning,
+    NoComparablePairsError,
+    QueryColumnWarning,
+)
 
 QID_COLUMN = "qid"
 _LONG_MESSAGE = 600  # characters
@@ -41,11 +47,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 def as_numbers(values: Any, name: str) -> NDArray[Any]:
     """Return an array of real numbers, which may be NaN or infinite; integers stay integers."""
     array = as_array(values, name)
-    if array.dtype.names is not None:
-        raise ValueError(
-            f"{name} is a structured array with the fields {', '.join(array.dtype.names)}. Censored utilities are for"
-            " RankSVM, RankSVMCV, RankRLS, and metrics of pairs; for others, pass the field of the utilities."
-        )
+    refuse_fields(array, name)
     try:
         if array.dtype.kind == "O" and array.size:
             numbers = np.array(array.tolist())
@@ -162,6 +164,8 @@ def check_rows(
 ) -> CheckedRows:
     """Check utilities, queries, weights and censoring, once; without `n_rows`, y says how many rows there are."""
     y, observed = separate_observed(y, observed, name)
+    if observed is None:
+        refuse_two_columns(y, name)
     utilities = check_vector(y, name, n_rows)
     codes, n_queries = encode_queries(qid, len(utilities))
     weights = check_weights(sample_weight, len(utilities))
@@ -179,41 +183,6 @@ def check_observed(observed: ArrayLike | None, n_rows: int) -> NDArray[np.bool_]
         raise ValueError("observed must hold True where y is observed and False where it is censored, or 1 and 0.")
     found = np.ascontiguousarray(mask, dtype=np.bool_)
     return None if found.all() else found
-
-
-def separate_observed(y: Any, observed: ArrayLike | None, name: str = "y") -> tuple[Any, ArrayLike | None]:
-    """Split utilities and what is observed, if both are in y: an array of two fields, or a data frame of two columns.
-
-    One of the two is boolean, as in scikit-survival's structured arrays; other arrays and frames are returned as they
-    are.
-    """
-    fields = _two_fields(y)
-    if fields is None:
-        return y, observed
-    events = [field for field in fields.items() if field[1].dtype.kind == "b"]
-    if len(events) != 1:
-        raise ValueError(
-            f"{name} has the two fields {', '.join(map(repr, fields))}: one must be boolean, which says what is"
-            " observed, and the other the utility, such as a time. Or pass them apart, as y and observed."
-        )
-    if observed is not None:
-        raise ValueError(f"observed was given twice: as an argument and in {name}. Drop one of them.")
-    [(event, mask)] = events
-    [times] = [values for field, values in fields.items() if field != event]
-    return times, mask
-
-
-def _two_fields(y: Any) -> dict[Any, NDArray[Any]] | None:
-    """Return the fields of a structured array, or the columns of a data frame that has a boolean one among two."""
-    if isinstance(y, np.ndarray) and y.dtype.names is not None:
-        if len(y.dtype.names) != 2:
-            raise ValueError(f"A structured array of utilities has two fields, not {len(y.dtype.names)}.")
-        return {field: y[field] for field in y.dtype.names}
-    frame = as_frame(y)
-    if frame is None or len(frame.columns) != 2:
-        return None
-    columns = {column: frame[column].to_numpy() for column in frame.columns}
-    return columns if any(values.dtype.kind == "b" for values in columns.values()) else None
 
 
 def encode_queries(qid: ArrayLike | None, n_rows: int, name: str = "qid") -> tuple[NDArray[np.int32] | None, int]:
@@ -357,11 +326,30 @@ def warn_of_query_columns(estimator: Any, X: Any) -> None:
         )
 
 
+def _innermost(estimator: Any) -> Any:
+    """Return the model inside of searches and pipelines."""
+    while hasattr(estimator, "best_estimator_") or hasattr(estimator, "steps"):
+        estimator = estimator.best_estimator_ if hasattr(estimator, "best_estimator_") else estimator.steps[-1][1]
+    return estimator
+
+
+def warn_of_missing_observed(estimator: Any) -> None:
+    """Warn if an estimator that was fitted to censored utilities is scored as if all were observed."""
+    model = _innermost(estimator)
+    if getattr(model, "_fitted_with_censored", False):
+        warn(
+            f"{type(model).__name__} was fitted with observed but is scored without: all utilities are taken for"
+            " observed. Pass observed to score; True for all if that is so. If you did, scikit-learn has dropped it:"
+            " searches and cross-validation only pass it on with metadata routing. Either pass y as a structured array"
+            " or a data frame with a boolean and a numeric column, or enable routing with"
+            " sklearn.set_config(enable_metadata_routing=True).",
+            MissingObservedWarning,
+        )
+
+
 def warn_of_missing_queries(estimator: Any, method: Literal["score", "rank"] = "score") -> None:
     """Warn if an estimator that was fitted with queries scores or ranks without."""
-    model = estimator
-    while hasattr(model, "best_estimator_") or hasattr(model, "steps"):  # a search, or a pipeline
-        model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
+    model = _innermost(estimator)
     if not getattr(model, "_fitted_with_queries", False):
         return
     name = type(model).__name__

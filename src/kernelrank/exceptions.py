@@ -8,6 +8,7 @@ __all__ = [
     "FewPermutationsWarning",
     "IdenticalRowsWarning",
     "InvalidParameterError",
+    "MissingObservedWarning",
     "MissingQueryWarning",
     "ModelFormatError",
     "NoComparablePairsError",
@@ -45,6 +46,10 @@ class FewPermutationsWarning(UserWarning):
 
 class IdenticalRowsWarning(UserWarning):
     """Warning that some test rows are identical to training rows."""
+
+
+class MissingObservedWarning(UserWarning):
+    """Warning that a model fitted to censored utilities is scored as if all utilities were observed."""
 
 
 class MissingQueryWarning(UserWarning):

@@ -354,6 +354,26 @@ def test_what_collections_are_made_of_is_computed_once(rng, tmp_path, client):
         assert sorted(log.read_text().split()) == ["0", "1", "2", "3"]
 
 
+def test_censored_utilities_are_scored_but_not_learnt(rng, client):
+    X, y, _ = data(rng, m=200)
+    observed, rows = rng.random(200) < 0.5, da.from_array(X, chunks=(100, 5))
+    model = RankSVM(client=client).fit(rows, y)
+    expected = model.to_local().score(X, y, observed=observed)
+    assert model.score(rows, y, observed=da.from_array(observed, chunks=100)) == expected
+    assert expected == oracles.concordance(y, X @ model.coef_, observed=observed)
+    for estimator in (RankSVM(client=client), RankSVMCV(client=client)):
+        with pytest.raises(ValueError, match="observed is not for Dask's collections"):
+            estimator.fit(rows, y, observed=observed)
+    structured = np.empty(200, dtype=[("event", "?"), ("time", "f8")])
+    structured["event"], structured["time"] = observed, y
+    frame = dd.from_pandas(pd.DataFrame({"event": observed, "time": y}), npartitions=2)
+    for estimator in (RankSVM(client=client), RankRLS(client=client)):
+        with pytest.raises(ValueError, match="Censored utilities are for RankSVM"):
+            estimator.fit(rows, structured)
+    with pytest.raises(ValueError, match="Censored utilities are for RankSVM"):
+        RankRLS(client=client).fit(rows, frame)
+
+
 def test_masked_values_are_refused(rng, client):
     X, y, qid = data(rng, 400)
     chunks = da.from_array(X, chunks=(100, -1))

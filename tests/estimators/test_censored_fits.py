@@ -2,15 +2,26 @@
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RLS, NystromMap, RankRLS, RankRLSCV, RankSVM, RankSVMCV
-from kernelrank.exceptions import NoComparablePairsError
+from kernelrank import (
+    RLS,
+    GreedyRankRLS,
+    NystromMap,
+    OrdinalSVM,
+    RankingClassifier,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+)
+from kernelrank.exceptions import MissingObservedWarning, NoComparablePairsError
 from kernelrank.io import RowStore
 from kernelrank.kernels import Gaussian
 from kernelrank.metrics import concordance_index, make_ranking_scorer
@@ -113,8 +124,6 @@ def test_all_observed_is_no_censoring(estimator):
 
 @pytest.mark.parametrize("estimator", [RankSVM(), RankRLS(), RankSVMCV(3, cv=3)])
 def test_structured_arrays_and_frames(estimator):
-    import pandas as pd
-
     X, y, observed = make()
     expected = estimator.fit(X, y, observed=observed).predict(X)
     score = estimator.score(X, y, observed=observed)
@@ -167,13 +176,46 @@ def test_scikit_learn_routes_it():
     assert basis.score(X, structured(y, observed)) > 0.7
 
 
+def test_scores_that_scikit_learn_computes_without_it_warn():
+    X, y, observed = make()
+    scorer = make_ranking_scorer("concordance")
+    for model in (RankSVM(), RankRLS(), RankSVMCV(2, cv=3), make_pipeline(StandardScaler(), RankSVM())):
+        name = "observed" if hasattr(model, "fit_pairs") else "ranksvm__observed"
+        model.fit(X, y, **{name: observed})
+        for score in (model.score, lambda X, y, model=model: scorer(model, X, y)):
+            with pytest.warns(MissingObservedWarning, match="was fitted with observed but is scored without"):
+                score(X, y)
+            score(X, structured(y, observed))
+            score(X, structured(y, True))
+    search = GridSearchCV(RankSVM(), {"alpha": [0.1, 1.0]}, cv=2)
+    with pytest.warns(MissingObservedWarning, match="scikit-learn has dropped it"):
+        search.fit(X, y, observed=observed)
+    search.fit(X, structured(y, observed)).score(X, structured(y, observed))
+    RankSVM().fit(X, y, observed=observed).fit(X, y).score(X, y)  # of the last fit
+    RankRLS().fit(X, y, observed=observed).fit(X, y).score(X, y)
+
+
+def test_two_boolean_columns_are_two_outputs():
+    X, y, observed = make()
+    both = pd.DataFrame({"one": observed, "two": y > 0})
+    for model in (RLS(), RankRLS()):
+        np.testing.assert_array_equal(model.fit(X, both).coef_, model.fit(X, both.to_numpy(float)).coef_)
+
+
 def test_what_does_not_know_censoring_says_so():
     X, y, observed = make()
-    for estimator in (RLS(), RankRLSCV(), RankSVMCV(scoring="auc", cv=3)):
-        with pytest.raises(
-            ValueError, match=r"Censored utilities are for RankSVM|has no parameter for what is observed"
-        ):
+    with pytest.raises(ValueError, match="has no parameter for what is observed"):
+        RankSVMCV(scoring="auc", cv=3).fit(X, structured(y, observed))
+    for estimator in (RLS(), RankRLSCV(), GreedyRankRLS(2), OrdinalSVM(), RankingClassifier()):
+        with pytest.raises(ValueError, match="Censored utilities are for RankSVM"):
             estimator.fit(X, structured(y, observed))
+    frame = pd.DataFrame({"died": observed, "years": y})
+    for estimator in (RLS(), RankRLSCV(), GreedyRankRLS(2)):  # not as two outputs
+        with pytest.raises(ValueError, match="Censored utilities are for RankSVM"):
+            estimator.fit(X, frame)
+    for estimator in (OrdinalSVM(), RankingClassifier()):
+        with pytest.raises(ValueError, match="1d array"):
+            estimator.fit(X, frame)
 
 
 def test_a_store_of_rows(tmp_path):
@@ -189,10 +231,12 @@ def test_a_store_of_rows(tmp_path):
 def test_nothing_to_learn_from():
     X, y, observed = make()
     for estimator in (RankSVM(), RankRLS(), RankSVM(loss="squared_hinge")):
-        with pytest.raises(NoComparablePairsError):
+        with pytest.raises(NoComparablePairsError, match="Check y, observed"):
             estimator.fit(X, y, observed=np.zeros(len(y), bool))
         with pytest.raises(NoComparablePairsError):  # the only observed row is the last one
             estimator.fit(X[:3], [1, 2, 3], observed=[0, 0, 1])
+    with pytest.raises(ValueError, match="y has squares that are no float64 numbers"):
+        RankRLS().fit(X, 1e200 * y, observed=observed)
     with pytest.raises(ValueError, match="observed must have one element"):
         RankSVM().fit(X, y, observed=observed[1:])
 

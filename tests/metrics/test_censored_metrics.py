@@ -8,6 +8,7 @@ from hypothesis import given
 
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics import (
+    auc_interval,
     concordance_index,
     concordance_interval,
     cumulative_dynamic_auc,
@@ -209,6 +210,10 @@ def test_truncation_in_the_name_of_a_metric(rng):
         make_ranking_scorer("concordance:truncation=late")
 
 
+# With two distinct times, which would be taken for classes if the events were dropped.
+SEEN = np.array([(True, 1.0), (False, 2.0), (True, 2.0), (False, 1.0)], dtype=[("event", "?"), ("time", "f8")])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -224,6 +229,10 @@ def test_truncation_in_the_name_of_a_metric(rng):
             lambda: cumulative_dynamic_auc([1, 2, 3], [1, 2, 3], [2.5, 3]),
             r"times\[1\] is 3, when all rows are gone",
         ),
+        (lambda: concordance_index([1, 2, 3], [1, 2, 3], observed=[1, 0, 1], truncation=0), "before the truncation"),
+        (lambda: concordance_index([1, 2], [1, 2], observed=[0, 1]), "whose order is known"),
+        (lambda: cumulative_dynamic_auc([1, 2, 3], [1, 2, 3], []), "times is empty"),
+        (lambda: auc_interval(SEEN, [0.1, 0.4, 0.3, 0.2]), "y_true is a structured array"),
         (lambda: cumulative_dynamic_auc([1, 2, 3], [1, 2, 3], 0.5), "no row is known to be gone"),
         (lambda: cumulative_dynamic_auc([1, 2, 3], [1, 2, 3], 2, observed=[0, 0, 1]), "no row is known to be gone"),
         (lambda: cumulative_dynamic_auc([1, 2, 3], [1, 2, 3], [np.nan]), "times contains NaN"),

@@ -3,11 +3,13 @@
 import numpy as np
 import oracles
 import pytest
+from sklearn.utils import check_random_state
 
 from kernelrank import RankRLS, RankSVM
 from kernelrank.exceptions import NoComparablePairsError, PooledEstimateWarning
 from kernelrank.metrics import concordance_index
-from kernelrank.model_selection import estimate_concordance
+from kernelrank.model_selection import compare, estimate_auc, estimate_concordance, permutation_test, tournament_roc
+from kernelrank.model_selection._permutations import Exchanges
 
 
 def make(m=24, seed=0):
@@ -15,6 +17,12 @@ def make(m=24, seed=0):
     X = rng.normal(size=(m, 3))
     true, until = np.round(X[:, 0] + rng.normal(size=m), 1), np.round(rng.normal(size=m), 1) + 0.5
     return X, np.minimum(true, until), true <= until
+
+
+def structured(y, observed):
+    found = np.empty(len(y), dtype=[("event", "?"), ("time", "f8")])
+    found["event"], found["time"] = observed, y
+    return found
 
 
 def fit_without(model, X, y, observed, rows, qid=None):
@@ -65,12 +73,44 @@ def test_queries_are_strata():
 
 def test_structured_arrays_and_tournaments():
     X, y, observed = make()
-    both = np.empty(len(y), dtype=[("event", "?"), ("time", "f8")])
-    both["event"], both["time"] = observed, y
     expected = estimate_concordance(RankSVM(), X, y, observed=observed, strategy="tournament")
-    found = estimate_concordance(RankSVM(), X, both, strategy="tournament")
+    found = estimate_concordance(RankSVM(), X, structured(y, observed), strategy="tournament")
     assert found.estimate == expected.estimate
     assert 0.5 < found.estimate < 1
+
+
+def test_comparisons_are_those_of_the_estimates():
+    X, y, observed = make()
+    both, models = structured(y, observed), {"one": RankSVM(), "other": RankSVM(alpha=10.0)}
+    found = compare(models, X, both, strategy="averaged")
+    expected = [estimate_concordance(each, X, both, strategy="averaged").estimate for each in models.values()]
+    np.testing.assert_allclose(found.estimates, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [RankSVM(), RankRLS(0.1)], ids=["svm", "rls"])
+def test_permutations_keep_a_utility_and_whether_it_is_observed_together(model):
+    X, y, observed = make(12)
+    options = {"strategy": "averaged", "cv": 3, "verbose": 0}
+    found = permutation_test(model, X, structured(y, observed), n_permutations=4, **options)
+    exchanges, rng = Exchanges(np.arange(12.0)), check_random_state(0)
+    expected = [np.arange(12), *(exchanges.draw(rng) for _ in range(4))]
+    estimates = [
+        estimate_concordance(model, X, y[rows], observed=observed[rows], **options).estimate for rows in expected
+    ]
+    np.testing.assert_allclose([found.statistic, *found.permuted], estimates, rtol=1e-12)
+
+
+def test_permutations_of_held_out_pairs_know_censoring():
+    X, y, observed = make(9)
+    found = permutation_test(RankRLS(0.1), X, structured(y, observed), n_permutations=2, verbose=0)
+    assert found.statistic == estimate_concordance(RankRLS(0.1), X, y, observed=observed).estimate
+
+
+@pytest.mark.parametrize("function", [estimate_auc, tournament_roc])
+def test_classes_are_not_censored(function):
+    X, y, observed = make()
+    with pytest.raises(ValueError, match="Censored utilities have no classes; use estimate_concordance"):
+        function(RankSVM(), X, structured(y > np.median(y), observed))
 
 
 def test_jackknife():

@@ -154,3 +154,12 @@ def test_structured_arrays_and_frames(rng):
 def test_bad_input(y, observed, message):
     with pytest.raises(ValueError, match=message):
         UtilityPairs(y, observed=observed)
+
+
+def test_a_frame_of_numbers_says_how_to_mark_events(rng):
+    import pandas as pd
+
+    frame = pd.DataFrame({"weeks": rng.random(9), "died": rng.integers(0, 2, 9)})
+    with pytest.raises(ValueError, match=r"two columns 'weeks', 'died': one must be boolean.*astype\(bool\)"):
+        UtilityPairs(frame)
+    assert UtilityPairs(frame.astype({"died": bool})).censored

@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from refits import hold_out, solve_entries
@@ -12,6 +13,7 @@ from kernelrank import RLS, RankRLS
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.kernels import Gaussian
 from kernelrank.metrics import concordance_index
+from kernelrank.persistence import load_model, save_model
 from kernelrank.relational import KroneckerRLS, KroneckerRLSCV, TwoStepRLS
 
 SETTINGS = ("entry", "row", "column", "both")
@@ -225,6 +227,36 @@ def test_hold_outs_are_fits_to_what_remains(rng, alpha, kernel, loss):
         np.testing.assert_allclose(without_both[i, j], found, rtol=0, atol=1e-9)
 
 
+def features_of(X):
+    """Return features whose inner products are the Gaussian kernel with gamma=0.3."""
+    values, vectors = np.linalg.eigh(rbf_kernel(X, gamma=0.3))
+    return vectors * np.sqrt(values.clip(min=0.0))
+
+
+@pytest.mark.parametrize("kernel", ["linear", Gaussian(0.3)], ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_entries_that_are_held_out_with_a_small_alpha(rng, kernel, loss):
+    """Least squares on all products of features, which are exact where kernel matrices are ill-conditioned."""
+    (U, V, Y), alpha = data(rng, 12, 9), 1e-6
+    found = KroneckerRLS(alpha, row_kernel=kernel, column_kernel=kernel, **loss).fit(U, V, Y).leave_entry_out()
+    u, v = (U, V) if kernel == "linear" else (features_of(U), features_of(V))
+    X, y, rows = np.kron(u, v), Y.ravel(), np.repeat(np.arange(12), 9)
+    for e in rng.integers(0, 108, 5):
+        rest, group = np.delete(np.arange(108), e), np.delete(rows, e)
+        if not loss["ranking"]:
+            group = np.zeros(107, int)
+        # Differences within a group are those to its mean.
+        sizes, centred = np.bincount(group)[group], loss["ranking"] or loss["fit_intercept"]
+        centre = np.eye(107) - centred * (group[:, None] == group) / sizes
+        weights = np.sqrt(2.0 / (12 * sizes)) if loss["ranking"] else np.full(107, 107**-0.5)
+        A = np.vstack([weights[:, None] * (centre @ X[rest]), np.sqrt(alpha) * np.eye(X.shape[1])])
+        w = np.linalg.lstsq(A, np.append(weights * (centre @ y[rest]), np.zeros(X.shape[1])), rcond=None)[0]
+        level = -(X[rows == rows[e]] @ w).mean() if loss["ranking"] else 0.0
+        if loss.get("fit_intercept"):
+            level = (y[rest] - X[rest] @ w).mean()
+        assert found.ravel()[e] == pytest.approx(X[e] @ w + level, abs=1e-9)
+
+
 @pytest.mark.parametrize("alpha", [1e-4, 1.0, 1e6])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_an_entry_that_is_held_out_is_unknown(rng, alpha, loss):
@@ -276,7 +308,10 @@ def test_equal_elements_are_tied(rng, kernel, ranking):
     V[3, 0] = 0.0
     U[5], V[8], V[2] = U[1], V[3], V[3]
     V[8, 0] = -0.0
-    for u, v in ((U, V), (sp.csr_matrix(U), sp.csr_matrix(V))):
+    # With zeros that are stored, and indices in another order in every other row.
+    order = np.array([np.roll(np.arange(3), k % 2) for k in range(11)])
+    stored = sp.csr_matrix((np.take_along_axis(V, order, 1).ravel(), order.ravel(), 3 * np.arange(12)), V.shape)
+    for u, v in ((U, V), (sp.csr_matrix(U), sp.csr_matrix(V)), (U, stored)):
         model = KroneckerRLS(0.01, row_kernel=kernel, column_kernel=kernel, ranking=ranking).fit(u, v, Y)
         predictions = model.predict(u, v)
         for found in (predictions, model.leave_row_out()):
@@ -456,21 +491,47 @@ def test_predictions_need_the_features_of_the_fit(rng):
         model.predict(U, V)
     with pytest.raises(ValueError, match="V has 3 features per row, but KroneckerRLS was fitted with 2"):
         model.predict(np.eye(6), U)
-    with pytest.raises(ValueError, match="rows must lie between 0 and 5, got 2 to 6"):
+    with pytest.raises(ValueError, match=r"rows must be row numbers of U, which has 6 rows \(0 to 5\), got 6"):
         model.predict_entries(np.eye(6), V, [2, 6], [0, 0])
-    with pytest.raises(ValueError, match="rows has 1 elements, but columns has 2"):
+    with pytest.raises(ValueError, match="rows and columns must have one element per entry, got 1 and 2"):
         model.predict_entries(np.eye(6), V, [2], [0, 0])
-    with pytest.raises(ValueError, match="columns must be a list of numbers"):
+    with pytest.raises(ValueError, match="columns must hold the row numbers of V"):
         model.predict_entries(np.eye(6), V, [2], [0.5])
 
 
 def test_conjugate_gradients_that_stop_early_warn(rng):
     U, V, Y = data(rng)
     with pytest.warns(
-        ConvergenceWarning, match=r"Not converged after 1 steps: .* relative residual of 1e-06, and it is"
+        ConvergenceWarning,
+        match=r"Not converged after 1 steps with alpha=0.0001: .* relative residual of 1e-06, and it is",
     ):
         model = KroneckerRLS(1e-4, max_iter=1).fit(U, V, with_holes(Y, rng))
     assert model.residual_ > 1e-6
+
+
+def test_alphas_of_a_path_that_stop_early_warn(rng):
+    U, V, Y = data(rng)
+    model = KroneckerRLS(1e6, max_iter=3).fit(U, V, with_holes(Y, rng))
+    with pytest.warns(ConvergenceWarning, match="Not converged after 3 steps with alpha=1e-06"):
+        model.path([1e-6])
+
+
+def test_columns_of_data_frames_are_those_of_the_fit(rng, tmp_path):
+    U, V, Y = data(rng)
+    rows, columns = pd.DataFrame(U, columns=list("abc")), pl.DataFrame(V, schema=list("xy"))
+    expected = KroneckerRLS().fit(U, V, Y).predict(U, V)
+    save_model(KroneckerRLS().fit(rows, columns, Y), tmp_path / "model")
+    for model in (KroneckerRLS().fit(rows, columns, Y), load_model(tmp_path / "model")):
+        assert list(model.row_feature_names_in_) == list("abc")
+        assert list(model.column_feature_names_in_) == list("xy")
+        for given in (rows, U):  # names are compared where there are some
+            np.testing.assert_array_equal(model.predict(given, columns), expected)
+        with pytest.raises(ValueError, match="U has the columns c, b, a, but KroneckerRLS was fitted with a, b, c"):
+            model.predict(rows[["c", "b", "a"]], columns)
+        with pytest.raises(ValueError, match="V has the columns y, x"):
+            model.predict_entries(rows, columns.select("y", "x"), [0], [0])
+    model.fit(U, V, Y)
+    assert not hasattr(model, "row_feature_names_in_")
 
 
 def test_models_without_training_data_predict_only(rng):

@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelrank._arrays import canonical
+from kernelrank._columns import text_columns
+from kernelrank._fields import refuse_two_fields
 from kernelrank._validation import (
     as_id_array,
     check_matrix,
@@ -141,7 +143,7 @@ def check_chunk(X: Any, y: Any, qid: Any, weights: Any, number: int, several: bo
 
 def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool, user: str) -> Checked:
     X, qid = separate_qid(X, qid)
-    m, names = n_rows_of(X), _names_of(X)
+    m, names = n_rows_of(X), text_columns(X)
     storage = "sparse" if sp.issparse(X) else "dense"
     if m == 0:
         facts = Facts(0, X.shape[1], storage, names, 0, None, None, np.empty(0), np.empty(0), True, 0.0, 0)
@@ -150,6 +152,7 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool, user: st
     features = canonical(features).tocsr() if sp.issparse(features) else features
     if y is None:
         y = np.zeros(m)
+    refuse_two_fields(y)
     targets = check_outputs(y, m) if several and np.ndim(y) > 1 else check_vector(y, "y", m)[:, None]
     ids, codes, counts = None, None, None
     if qid is not None:
@@ -169,12 +172,6 @@ def _check_chunk(X: Any, y: Any, qid: Any, weights: Any, several: bool, user: st
         n_weighted=m if checked is None else int(np.count_nonzero(checked)),
     )
     return Checked(Chunk(features, targets, codes, checked, np.arange(m)), facts)
-
-
-def _names_of(X: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns of a data frame, if they are all text."""
-    names = tuple(getattr(X, "columns", ()))
-    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _levels(y: Vector, weights: Vector | None) -> tuple[Vector, Vector, bool]:

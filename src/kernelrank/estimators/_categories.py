@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from kernelrank._fields import refuse_fields
 from kernelrank._validation import as_array, flatten_column
 from kernelrank.exceptions import NoComparablePairsError
 
@@ -131,8 +132,10 @@ def encode_classes(
 
     Rows without weight are ignored: their class numbers have no meaning.
     """
+    given = as_array(y, "y")
+    refuse_fields(given, "y")  # each combination of the fields would be a class
     labels = check_array(
-        column_or_1d(flatten_column(as_array(y, "y"), "y")),
+        column_or_1d(flatten_column(given, "y")),
         ensure_2d=False,
         ensure_min_samples=0,
         dtype=None,

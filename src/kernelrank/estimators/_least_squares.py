@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, copied, like, to_host
 from kernelrank._dense import multiply
+from kernelrank._fields import refuse_two_fields
 from kernelrank._refit import refit
 from kernelrank._rules import POSITIVE
 from kernelrank._validation import (
@@ -160,6 +161,7 @@ class LeastSquaresEstimator(Predictor):
                 n_iter_=n_iter,
                 _single=single,
                 _fitted_with_queries=data.queries is not None,
+                _fitted_with_censored=not data.loss.closed_form,
                 _training=model,
             )
             fitted.__dict__.update(attributes)
@@ -234,12 +236,18 @@ def _require_finite(solution: Array) -> Array:
 
 def check_targets(y: ArrayLike, m: int) -> tuple[NDArray[np.float64], bool]:
     """Return y with one column per output, and whether it was one vector."""
+    refuse_two_fields(y)
     y = as_array(y, "y")
     single = y.ndim < 2
     targets = check_vector(y, "y", m)[:, None] if single else check_outputs(y, m)
+    require_squares(targets)
+    return targets, single
+
+
+def require_squares(targets: NDArray[np.float64]) -> None:
+    """Raise an error if squares of the targets overflow, or underflow."""
     largest = float(np.max(np.abs(targets), initial=0.0))
     if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
         raise ValueError(
             f"y has squares that are no float64 numbers, its largest element being {largest:.1g}: scale it."
         )
-    return targets, single

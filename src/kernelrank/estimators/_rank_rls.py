@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank._arrays import Array
+from kernelrank._fields import separate_observed
 from kernelrank._validation import (
     check_observed,
     check_rows,
@@ -18,10 +19,9 @@ from kernelrank._validation import (
     count_rows,
     encode_queries,
     scale_weights,
-    separate_observed,
 )
 from kernelrank.estimators._hold_outs import HoldsOut
-from kernelrank.estimators._least_squares import require_pairs
+from kernelrank.estimators._least_squares import require_pairs, require_squares
 from kernelrank.estimators._least_squares_model import LeastSquaresModel, TrainingData
 from kernelrank.estimators._online import OnlineLeastSquares, takes_parts
 from kernelrank.estimators._ranker import Ranker
@@ -237,6 +237,7 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     ) -> Self:
         X, qid, noted = self._check_rows(X, qid)
         rows = check_rows(y, qid, sample_weight, X.shape[0], observed)
+        require_squares(rows.y)
         scaled, unit = scale_weights(rows.weights)
         choices = {"ties": self.ties, "cost": self.cost, "query_weighting": self.query_weighting}
         loss = CensoredSquares(rows._replace(weights=scaled), **choices)

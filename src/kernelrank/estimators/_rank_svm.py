@@ -349,6 +349,7 @@ class RankSVM(SVMRanker):
                 representation.attributes(X, result.w),
                 history_=result.history,
                 _fitted_with_queries=queries is not None,
+                _fitted_with_censored=pairs.censored,
                 **attributes,
             )
         if not result.converged:

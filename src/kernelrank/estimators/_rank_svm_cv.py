@@ -320,6 +320,7 @@ class RankSVMCV(SVMRanker):
                 gaps_=np.array(gaps),
                 n_pairs_=pairs.n_pairs if total is None else total(pairs.pairs_per_query),
                 _fitted_with_queries=task.queries is not None,
+                _fitted_with_censored=pairs.censored,
             )
             if kernel_scores is not None:
                 fitted.kernel_scores_, fitted.kernel_ = kernel_scores, candidate.kernel

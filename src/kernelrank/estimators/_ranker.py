@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import Array, to_host
 from kernelrank._dense import multiply
+from kernelrank._fields import separate_observed
 from kernelrank._refit import unfitted_copy
 from kernelrank._rules import Rule, check_parameters
 from kernelrank._threads import resolve_threads
@@ -21,8 +22,8 @@ from kernelrank._validation import (
     check_features,
     check_vector,
     encode_queries,
-    separate_observed,
     separate_qid,
+    warn_of_missing_observed,
     warn_of_missing_queries,
     warn_of_query_columns,
 )
@@ -228,6 +229,8 @@ class Ranker(Predictor):
         -----
         UndefinedQueryWarning
             If some queries have no two different values of y: the mean is over the others.
+        MissingObservedWarning
+            If the model was fitted to censored utilities, and it is not said which of these are observed.
         """
         _, qid = separate_qid(X, qid)
         scores = to_host(self.predict(X))
@@ -235,6 +238,8 @@ class Ranker(Predictor):
         targets = check_vector(y, "y", len(scores)) if scores.ndim == 1 else check_outputs(y, *scores.shape)
         if qid is None:
             warn_of_missing_queries(self)
+        if observed is None:
+            warn_of_missing_observed(self)
         options: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight, "observed": observed}
         options["n_jobs"] = getattr(self, "n_jobs", None)
         columns = zip(np.atleast_2d(targets.T), np.atleast_2d(scores.T), strict=True)

@@ -116,15 +116,10 @@ class KroneckerRows(UnformedRows):
         _SYMMETRY("symmetry", symmetry)
         if symmetry is not None and V is not None:
             raise ValueError(f"V must be None with symmetry={symmetry!r}, which needs both sides to be rows of U.")
-        self.U = _check_side(U, "U")
-        self.V = self.U if V is None else _check_side(V, "V")
-        self.rows = _check_numbers(rows, "rows", self.U.shape[0], "U")
-        self.columns = _check_numbers(columns, "columns", self.V.shape[0], "U" if V is None else "V")
+        self.U = check_side(U, "U", "KroneckerRows")
+        self.V = self.U if V is None else check_side(V, "V", "KroneckerRows")
+        self.rows, self.columns = check_entries(rows, columns, self.U, self.V, "U" if V is None else "V")
         self.symmetry = symmetry
-        if len(self.rows) != len(self.columns):
-            raise ValueError(
-                f"rows and columns must have one element per entry, got {len(self.rows)} and {len(self.columns)}."
-            )
         d1, d2 = self.sides
         require_memory(
             8.0 * d1 * d2,
@@ -225,10 +220,23 @@ def mirror(W: NDArray[Any], symmetry: Symmetry | None) -> NDArray[Any]:
     return mirrored
 
 
-def _check_side(features: Any, name: str) -> Any:
+def check_side(features: Any, name: str, user: str) -> Any:
     """Return the features of one side as a finite float32 or float64 matrix, dense or canonical CSR."""
-    found = check_matrix(features, "KroneckerRows", name=name, accept_sparse="csr", dtype=(np.float64, np.float32))
+    found = check_matrix(features, user, name=name, accept_sparse="csr", dtype=(np.float64, np.float32), order=None)
     return canonical(found) if sp.issparse(found) else found
+
+
+def check_entries(
+    rows: ArrayLike, columns: ArrayLike, U: Any, V: Any, of_columns: str = "V"
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the numbers of rows and columns of entries; errors name the matrix that columns are rows of."""
+    found = (
+        _check_numbers(rows, "rows", U.shape[0], "U"),
+        _check_numbers(columns, "columns", V.shape[0], of_columns),
+    )
+    if len(found[0]) != len(found[1]):
+        raise ValueError(f"rows and columns must have one element per entry, got {len(found[0])} and {len(found[1])}.")
+    return found
 
 
 def _check_numbers(values: ArrayLike, name: str, n: int, of: str) -> NDArray[np.int32]:

@@ -41,7 +41,7 @@ class CensoredSquares:
         self._violated.count(np.zeros(pairs.n_rows), np.ones(pairs.n_queries))
         totals: Array = pairs.pairs_per_query.astype(np.float64)
         if totals.sum() == 0:
-            raise NoComparablePairsError(no_pairs(pairs.n_rows))
+            raise NoComparablePairsError(no_pairs(pairs.n_rows, censored=True))
         if ties == "keep":
             weights, classes, queries = _tied_rows(rows)
             totals += np.bincount(queries, np.bincount(classes, weights) ** 2, len(totals)) / 2

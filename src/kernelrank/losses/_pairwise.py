@@ -74,7 +74,7 @@ class _PairwiseLoss:
         if total is None:
             total = normaliser(pairs, query_weighting)
             if total == 0:
-                raise NoComparablePairsError(no_pairs(pairs.n_rows))
+                raise NoComparablePairsError(no_pairs(pairs.n_rows, censored=pairs.censored))
         self._violated = pairs.violated()
         self._weighted = np.asarray(pairs.pairs_per_query).dtype.kind == "f"
         self._scale = scale_of_queries(np.asarray(pairs.pairs_per_query, dtype=np.float64), query_weighting, total)
@@ -97,11 +97,14 @@ def scale_of_queries(totals: Vector, query_weighting: QueryWeighting, total: flo
     return scale
 
 
-def no_pairs(n_rows: int) -> str:
+def no_pairs(n_rows: int, *, censored: bool = False) -> str:
     """Return the message of an error about rows without a comparable pair."""
+    differ, check = "different values of y", "y"
+    if censored:
+        differ, check = "values of y whose order is known, the lower one being observed,", "y, observed"
     return (
         f"There is no pair to learn from (n_samples = {n_rows}): no two rows of the same query have"
-        " different values of y and positive weight. Check y, and whether qid gives every row a query of"
+        f" {differ} and positive weight. Check {check}, and whether qid gives every row a query of"
         " its own."
     )
 

@@ -17,9 +17,8 @@ from kernelrank._validation import as_array, check_vector, encode_queries
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._concordance import concordance_index
 from kernelrank.metrics._influence import Floats, RowCounts, check_confidence, influences, interval, variance
-from kernelrank.metrics._queries import summarise
+from kernelrank.metrics._queries import comparable_pair, summarise
 
-_COMPARABLE = "pair of rows with different values of y_true"
 _EXACT = 50  # up to this number of signed ranks, all choices of signs are counted, exactly in float64
 
 
@@ -227,7 +226,7 @@ def compare_scores(
     codes, _ = encode_queries(qid, len(truth))
     values = [concordance_index(truth, each, qid=codes, per_query=True) for each in vectors.values()]
     summarise(
-        values[0], False, "skip", _COMPARABLE, NoComparablePairsError
+        values[0], False, "skip", comparable_pair(censored=False), NoComparablePairsError
     )  # raises the error or warns about undefined queries
     values = [each[~np.isnan(each)] for each in values]
     if len(values[0]) < 2:

@@ -11,10 +11,11 @@ from kernelrank._rules import SHARE
 from kernelrank._validation import CheckedRows, check_rows, check_vector, scale_weights
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._censoring import lower_weights
-from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, ratio, summarise
+from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, comparable_pair, ratio, summarise
 from kernelrank.pairs import UtilityPairs
 
-COMPARABLE = "pair of rows with different values of y_true"
+_Counts = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
 _DIFFERING = "pair that differs in y_true or none that differs in y_score"
 
 
@@ -73,7 +74,7 @@ def concordance_index(
     Raises
     ------
     NoComparablePairsError
-        If no query has two different true values, and `undefined` is "skip".
+        If no query has two different true values, or none whose order is known, and `undefined` is "skip".
 
     Warns
     -----
@@ -115,9 +116,11 @@ def concordance_index(
     """
     SHARE("ties", ties)
     UNDEFINED("undefined", undefined)
-    concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, observed, truncation, n_jobs)
+    (concordant, discordant, tied), lacking = _compare(
+        y_true, y_score, qid, sample_weight, observed, truncation, n_jobs
+    )
     values = ratio(concordant + ties * tied, concordant + discordant + tied)
-    return summarise(values, per_query, undefined, COMPARABLE, NoComparablePairsError)
+    return summarise(values, per_query, undefined, lacking, NoComparablePairsError)
 
 
 def pairwise_error(
@@ -173,9 +176,11 @@ def pairwise_error(
     """
     SHARE("ties", ties)
     UNDEFINED("undefined", undefined)
-    concordant, discordant, tied = _compare(y_true, y_score, qid, sample_weight, observed, truncation, n_jobs)
+    (concordant, discordant, tied), lacking = _compare(
+        y_true, y_score, qid, sample_weight, observed, truncation, n_jobs
+    )
     values = ratio(discordant + ties * tied, concordant + discordant + tied)
-    return summarise(values, per_query, undefined, COMPARABLE, NoComparablePairsError)
+    return summarise(values, per_query, undefined, lacking, NoComparablePairsError)
 
 
 def kendall_tau(
@@ -255,25 +260,27 @@ def _compare(
     observed: ArrayLike | None,
     truncation: float | None,
     n_jobs: int | None,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Count the concordant, discordant and tied pairs of each query, or sum their weights."""
+) -> tuple[_Counts, str]:
+    """Count the concordant, discordant and tied pairs of each query, or sum their weights; name what is counted."""
     rows = check_rows(y_true, qid, sample_weight, None, observed, name="y_true")
     scores = check_vector(y_score, "y_score", len(rows.y))
     # Results are shares of the pairs of a query, so its weights may be multiplied by any factor: none underflows.
     weights, _ = scale_weights(rows.weights, rows.queries)
     pairs = UtilityPairs.of_checked(rows._replace(weights=weights), n_jobs)
     if truncation is not None:
-        return _compare_truncated(pairs, rows, scores, truncation)
+        counts = _compare_truncated(pairs, rows, scores, truncation)
+        return counts, "pair of rows whose order is known before the truncation"
     # With margin 0 a pair is violated when the better row has the strictly lower score.
     discordant = pairs.count_totals(scores, margin=0.0)
     concordant = pairs.count_totals(-scores, margin=0.0)
     tied = pairs.pairs_per_query - concordant - discordant
-    return concordant, discordant, np.maximum(tied, 0)  # sums of weights have rounding errors
+    counts = concordant, discordant, np.maximum(tied, 0)  # sums of weights have rounding errors
+    return counts, comparable_pair(censored=pairs.censored)
 
 
 def _compare_truncated(
     pairs: UtilityPairs, rows: CheckedRows, scores: NDArray[np.float64], truncation: float
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> _Counts:
     """Sum weights of the concordant, discordant and tied pairs of each query, for pairs weighted by their lower row."""
     lower = lower_weights(rows, truncation)
     queries = np.zeros(len(lower), np.int32) if rows.queries is None else rows.queries

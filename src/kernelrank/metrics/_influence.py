@@ -20,6 +20,7 @@ from scipy.special import ndtri, stdtrit
 
 from kernelrank._rules import PROBABILITY
 from kernelrank.exceptions import NoComparablePairsError
+from kernelrank.metrics._queries import comparable_pair
 from kernelrank.pairs import UtilityPairs
 
 Floats = NDArray[np.float64]
@@ -48,15 +49,15 @@ class RowCounts:
         if lower is not None:
             self._uppers = _with_uppers(truth, observed, lower)
         if self._comparable.n_pairs == 0:
-            raise NoComparablePairsError("There is no pair of rows with different values of y_true.")
-        self._truth, self._censored = truth, observed is not None
+            raise NoComparablePairsError(f"There is no {comparable_pair(censored=self._comparable.censored)}.")
+        self._truth = truth
         # With equal scores, every pair violates the margin of 1.
         self.pairs = self._violated(np.zeros(len(truth)), 1.0)
 
     @property
     def strata(self) -> NDArray[np.intp] | None:
         """1 for positive and 0 for negative rows, if there are only two distinct utilities."""
-        return None if self._censored else _two_classes(self._truth)
+        return None if self._comparable.censored else _two_classes(self._truth)
 
     def wins(self, scores: Floats) -> Floats:
         """Count the correctly ordered pairs of each row; ties count half."""

@@ -13,9 +13,9 @@ from kernelrank._validation import check_rows, check_vector
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._auc import CLASSES, auc, check_classes
 from kernelrank.metrics._censoring import lower_weights
-from kernelrank.metrics._concordance import COMPARABLE, concordance_index
+from kernelrank.metrics._concordance import concordance_index
 from kernelrank.metrics._influence import RowCounts, check_confidence, influences, interval, variance
-from kernelrank.metrics._queries import summarise
+from kernelrank.metrics._queries import comparable_pair, summarise
 
 Floats = NDArray[np.float64]
 
@@ -106,9 +106,9 @@ def auc_interval(
     """
     _check_options(confidence, n_resamples, random_state)
     if qid is None:
-        rows = check_rows(y_true, None, None, None, name="y_true")
-        scores = check_vector(y_score, "y_score", len(rows.y))
-        return AUCInterval(*_normal(RowCounts(check_classes(rows.y)), scores, confidence))
+        truth = check_vector(y_true, "y_true")
+        scores = check_vector(y_score, "y_score", len(truth))
+        return AUCInterval(*_normal(RowCounts(check_classes(truth)), scores, confidence))
     values = auc(y_true, y_score, qid=qid, per_query=True)
     return AUCInterval(*_bootstrap(values, CLASSES, "both classes", confidence, n_resamples, random_state))
 
@@ -186,7 +186,8 @@ def concordance_interval(
     if qid is not None:
         options: dict[str, Any] = {"qid": qid, "observed": observed, "truncation": truncation}
         values = concordance_index(y_true, y_score, **options, per_query=True)
-        ends = _bootstrap(values, COMPARABLE, "a comparable pair", confidence, n_resamples, random_state)
+        lacking = comparable_pair(censored=observed is not None)
+        ends = _bootstrap(values, lacking, "a comparable pair", confidence, n_resamples, random_state)
         return ConcordanceInterval(*ends)
     rows = check_rows(y_true, None, None, None, observed, name="y_true")
     scores = check_vector(y_score, "y_score", len(rows.y))

@@ -24,6 +24,11 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
         return np.asarray(part / whole, dtype=np.float64)
 
 
+def comparable_pair(*, censored: bool) -> str:
+    """Return what a query lacks without comparable pairs."""
+    return f"pair of rows {'whose order is known' if censored else 'with different values of y_true'}"
+
+
 def summarise(
     values: NDArray[np.float64],
     per_query: bool,

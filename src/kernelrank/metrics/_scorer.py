@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from kernelrank._fields import separate_observed
 from kernelrank._row_scores import score_method
 from kernelrank._rules import CALLABLE, FLAG, NONE, TEXT
-from kernelrank._validation import separate_qid, warn_of_missing_queries
+from kernelrank._validation import separate_qid, warn_of_missing_observed, warn_of_missing_queries
 from kernelrank.metrics._auc import auc
 from kernelrank.metrics._concordance import concordance_index
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, Metric, check_options, parse_metric
@@ -118,6 +119,8 @@ class RankingScorer:
         _, qid = separate_qid(X, qid)  # the estimator gets X with the column, as in fit
         if qid is None:
             warn_of_missing_queries(estimator)
+        if separate_observed(y, observed)[1] is None:
+            warn_of_missing_observed(estimator)
         return self.evaluate(y, score_method(estimator)(X), qid=qid, sample_weight=sample_weight, observed=observed)
 
     def evaluate(

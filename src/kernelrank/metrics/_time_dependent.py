@@ -88,6 +88,8 @@ def cumulative_dynamic_auc(
     scores = check_vector(y_score, "y_score", len(rows.y))
     given = as_array(times, "times")
     at = check_vector(given if given.ndim else given[None], "times")
+    if len(at) == 0:
+        raise ValueError("times is empty; at least one time is required.")
     weights = np.ones(len(scores)) if rows.weights is None else rows.weights
     seen = np.ones(len(scores), np.bool_) if rows.observed is None else rows.observed
     order = sort_falling(scores)

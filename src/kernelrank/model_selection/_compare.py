@@ -73,7 +73,8 @@ def compare(
         Names and estimators; estimators of a list are named 0, 1, ...
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Utilities, or two classes of any kind.
+        Utilities, or two classes of any kind. Of censored utilities, a structured array or a data frame of two columns,
+        a boolean one for what is observed and a numeric one.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
     cv : int, splitter or list of (train, test), default=None
     qid, groups : array-like of shape (n_samples,), optional

@@ -102,7 +102,8 @@ def permutation_test(
     estimator : estimator
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Utilities, or two classes of any kind.
+        Utilities, or two classes of any kind. Of censored utilities, a structured array or a data frame of two columns,
+        a boolean one for what is observed and a numeric one, which are permuted together.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
     cv : int, splitter or iterable of (train, test), default=None
         As in :func:`estimate_concordance`. A bias of the strategy, such as that of pooling, does not invalidate
@@ -163,7 +164,7 @@ def permutation_test(
     )
     rng: Any = check_random_state(random_state)
     blocks, _ = encode_queries(groups, sample.n_rows, "groups")
-    exchanges = Exchanges(sample.utilities, sample.queries, blocks)
+    exchanges = Exchanges(sample.levels, sample.queries, blocks)
     exact = exchanges.n_distinct <= n_permutations
     if exchanges.n_distinct < _FEW:
         warn(
@@ -185,12 +186,12 @@ def permutation_test(
 
 def _estimates(validation: CrossValidation, estimator: Any, sample: Sample, orders: list[Rows]) -> tuple[Array, int]:
     """Return the estimate for each permutation of the utilities, and the number of fits."""
-    if validation.nested and has_closed_forms(estimator):
+    if validation.nested and sample.observed is None and has_closed_forms(estimator):
         found = _together(validation, estimator, sample, orders)
         if found is not None:
             return found, 1 + -(-len(orders) // _OUTPUTS)
     one = replace(validation, n_jobs=None, verbose=0)
-    samples = (replace(sample, y=sample.y[rows], utilities=sample.utilities[rows]) for rows in orders)
+    samples = (sample.with_targets_of(rows) for rows in orders)
     arguments = ((one, estimator, other, one.folds(other)) for other in samples)
     options: dict[str, Any] = {"n_jobs": validation.n_jobs, "verbose": validation.verbose}
     counted = list(

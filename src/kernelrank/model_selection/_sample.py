@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank._arrays import to_host
+from kernelrank._fields import separate_observed
 from kernelrank._rules import ESTIMATOR, FLAG, show
 from kernelrank._validation import (
     as_array,
@@ -23,7 +24,6 @@ from kernelrank._validation import (
     check_vector,
     count_rows,
     encode_queries,
-    separate_observed,
     separate_qid,
 )
 from kernelrank._warnings import warn
@@ -105,6 +105,18 @@ class Sample:
         observed = None if self.observed is None else self.observed[rows]
         return Sample(X, self.y[rows], self.utilities[rows], queries, groups, units, params, entries, observed)
 
+    @property
+    def levels(self) -> NDArray[np.float64]:
+        """Number of each row that is the same for rows with equal targets."""
+        if self.observed is None:
+            return self.utilities
+        return np.unique(self.y, return_inverse=True)[1].astype(np.float64)
+
+    def with_targets_of(self, rows: Rows) -> Sample:
+        """Return the rows with the targets of others."""
+        observed = None if self.observed is None else self.observed[rows]
+        return replace(self, y=self.y[rows], utilities=self.utilities[rows], observed=observed)
+
     def counts(self, rows: Rows | slice = slice(None)) -> RowCounts:
         """Return the comparable pairs of some rows, whatever their queries."""
         return RowCounts(self.utilities[rows], None if self.observed is None else self.observed[rows])
@@ -174,6 +186,8 @@ def check_sample(
     if classes and len(levels) > 2:
         raise ValueError("y has more than two distinct values; use estimate_concordance.")
     seen = check_observed(observed, m)
+    if classes and seen is not None:
+        raise ValueError("Censored utilities have no classes; use estimate_concordance.")
     if seen is not None:
         RowCounts(utilities, seen)  # an error if there is no pair
         targets = np.empty(m, dtype=[("observed", np.bool_), ("y", np.float64)])

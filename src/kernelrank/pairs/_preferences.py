@@ -75,6 +75,8 @@ class PreferencePairs:
     2
     """
 
+    censored = False
+
     def __init__(
         self,
         pairs: ArrayLike,

@@ -52,6 +52,8 @@ class UtilityPairs:
     Attributes
     ----------
     n_rows, n_queries : int
+    censored : bool
+        Whether some utilities are not observed.
     n_pairs : int, or float with weights
         Number of comparable pairs, or their total weight.
     pairs_per_query : ndarray of shape (n_queries,)
@@ -111,6 +113,7 @@ class UtilityPairs:
             raise ValueError("y is empty: there are no rows to compare.")
         self.n_rows, self.n_queries = len(rows.y), rows.n_queries
         self._n_threads = resolve_threads(n_jobs)
+        self.censored = rows.observed is not None
         observed = None if rows.observed is None else rows.observed.view(np.uint8)
         self._ranking = Ranking(rows.y, rows.queries, rows.n_queries, rows.weights, observed, self._n_threads)
         self._dtype = np.int64 if rows.weights is None else np.float64

@@ -14,6 +14,7 @@ class Pairs(Protocol):
     """Pairs of rows of which one should have the higher score."""
 
     n_rows: int
+    censored: bool  # whether some utilities are not observed
     pairs_per_query: NDArray[Any]
 
     def violated(self) -> ViolatedPairs:

@@ -113,6 +113,8 @@ _ARRAYS_OF_SIDES: dict[str, tuple[type, tuple[str, ...]]] = {
     "column_coef_": (np.float64, ("n_column_functions",)),
     "row_basis_": (np.floating, ("n_row_functions", "n_row_features_in_")),
     "column_basis_": (np.floating, ("n_column_functions", "n_column_features_in_")),
+    "row_feature_names_in_": (np.object_, ("n_row_features_in_",)),
+    "column_feature_names_in_": (np.object_, ("n_column_features_in_",)),
     "held_out_": (np.float64, ("n_rows", "n_columns")),
 }
 _SPARSE = ("basis_", "row_basis_", "column_basis_")  # attributes that may be sparse matrices

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank._arrays import canonical
+from kernelrank._columns import text_columns
 from kernelrank._memory import require_memory
-from kernelrank._validation import check_matrix
 from kernelrank.features import NystromMap
+from kernelrank.features._kronecker_rows import check_side
 from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._matrices import check_kernel_matrix
 from kernelrank.solvers.kronecker import Side, decompose_features, decompose_matrix
@@ -38,15 +37,23 @@ class Elements:
     n_features : int
     name : str
         "U" or "V".
+    names : sequence of str or None
+        Of the features, if they came in a data frame.
     """
 
     kernel: Kernel
     basis: Any
     n_features: int
     name: str
+    names: Sequence[str] | None
 
     def functions(self, X: Any, user: str) -> Any:
         """Return the functions of elements that weights are for: one row per element."""
+        given = text_columns(X)
+        if given is not None and self.names is not None and list(given) != list(self.names):
+            raise ValueError(
+                f"{self.name} has the columns {', '.join(given)}, but {user} was fitted with {', '.join(self.names)}."
+            )
         X = check_side(X, self.name, user)
         if X.shape[1] != self.n_features:
             what = "kernels" if isinstance(self.kernel, Precomputed) else "features"
@@ -56,20 +63,10 @@ class Elements:
         return X if self.basis is None else self.kernel(X, self.basis)
 
 
-def check_side(X: Any, name: str, user: str) -> Any:
-    """Return a finite matrix of float32 or float64, dense or CSR; errors have the name of the argument."""
-    try:
-        found = check_matrix(X, user, accept_sparse="csr", dtype=(np.float64, np.float32), order=None)
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(re.sub(r"\bX\b", name, str(error))) from None
-    return canonical(found) if sp.issparse(found) else found
-
-
 def describe(
     X: Any, kernel: Any, n_basis: int | None, random_state: Any, *, name: str, user: str, centred: bool
-) -> tuple[Elements, Side]:
-    """Validate one side; return the description of its elements, and the eigenvectors of their kernel matrix.
+) -> tuple[Elements, Side, Groups]:
+    """Validate one side; return its description, the eigenvectors of its kernel matrix, and which elements are equal.
 
     Parameters
     ----------
@@ -85,29 +82,36 @@ def describe(
     centred : bool
         Whether only differences between the elements matter.
     """
-    X = check_side(X, name, user)
+    names, X = text_columns(X), check_side(X, name, user)
     made = make_kernel(kernel).resolve(X)
-    n, d = X.shape
-    if isinstance(made, Precomputed) and n != d:
+    if isinstance(made, Precomputed) and X.shape[0] != X.shape[1]:
         raise ValueError(f"A kernel matrix to be fitted to is square, but {name} has shape {X.shape}.")
-    if n_basis is not None and n_basis < n:
-        return _describe_by_some(X, made, n_basis, random_state, name, centred)
+    if n_basis is not None and n_basis < X.shape[0]:
+        basis, side = _decompose_some(X, made, n_basis, random_state, name, centred)
+    else:
+        basis, side = _decompose(X, made, name, centred)
+    return Elements(made, basis, X.shape[1], name, names), side, first_of_equal(X)
+
+
+def _decompose(X: Any, made: Kernel, name: str, centred: bool) -> tuple[Any, Side]:
+    """Return the elements whose kernels are combined, or None for features, and the side."""
+    n, d = X.shape
     if isinstance(made, Linear) and d <= max(n, _MANY):
         require_memory(24.0 * n * d, f"The features of {name} as a dense matrix", "Use fewer features.")
-        return Elements(made, None, d, name), decompose_features(_dense(X), centred=centred)
+        return None, decompose_features(_dense(X), centred=centred)
     remedy = f"Use n_{'row' if name == 'U' else 'column'}_basis."
     require_memory(32.0 * n * n, f"The kernel matrix of the {n} rows of {name}, with its eigenvectors,", remedy)
     with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused below
         K = made(X)
     _check_kernel(K, name)
     basis = None if isinstance(made, Precomputed) else X.copy()
-    return Elements(made, basis, d, name), decompose_matrix(K, centred=centred)
+    return basis, decompose_matrix(K, centred=centred)
 
 
-def _describe_by_some(
+def _decompose_some(
     X: Any, kernel: Kernel, n_basis: int, random_state: Any, name: str, centred: bool
-) -> tuple[Elements, Side]:
-    """Describe the elements by their kernels with some of them, drawn at random."""
+) -> tuple[Any, Side]:
+    """Do the same with the kernels with some of the elements, drawn at random."""
     require_memory(
         24.0 * X.shape[0] * n_basis, f"The kernels of {name} with {n_basis} basis rows", "Use a smaller one."
     )
@@ -117,13 +121,11 @@ def _describe_by_some(
         functions = np.zeros((X.shape[1], functions.shape[1]))
         functions[nystrom.basis_indices_] = nystrom.whitening_
     basis = None if isinstance(kernel, Precomputed) else nystrom.basis_
-    side = decompose_features(nystrom.transform(X), centred=centred, functions=functions)
-    return Elements(kernel, basis, X.shape[1], name), side
+    return basis, decompose_features(nystrom.transform(X), centred=centred, functions=functions)
 
 
 def first_of_equal(X: Any) -> Groups:
-    """Return for each row the first row that is equal to it."""
-    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    """Return for each row of a dense or canonical CSR matrix the first row that is equal to it."""
     first: dict[Any, int] = {}
     return np.array([first.setdefault(key, k) for k, key in enumerate(_keys(X))], np.intp)
 

@@ -14,7 +14,7 @@ from kernelrank._warnings import warn
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.relational._model import RelationalModel, weights_of
 from kernelrank.relational._targets import require_known
-from kernelrank.relational._training import AllEntries, KnownEntries
+from kernelrank.relational._training import AllEntries, KnownEntries, Solution
 from kernelrank.solvers.kronecker import KroneckerProblem
 
 Array = NDArray[np.float64]
@@ -121,36 +121,41 @@ class KroneckerLeastSquares(RelationalModel):
         """
         POSITIVE_NUMBERS("alphas", alphas)
         training = self._fitted_training()
-        solutions = [training.solve(alpha).inner for alpha in check_vector(alphas, "alphas").tolist()]
-        return np.stack([weights_of(training.rows, training.columns, inner)["coef_"] for inner in solutions])
+        solutions = [self._solve(training, alpha) for alpha in check_vector(alphas, "alphas").tolist()]
+        return np.stack([weights_of(training.rows, training.columns, found.inner)["coef_"] for found in solutions])
 
     def _learn_from(self, U: Any, V: Any, Y: Any) -> tuple[AllEntries | KnownEntries, dict[str, Any]]:
         """Check parameters and data; return what solutions follow from, and attributes of a fit."""
         ranking, intercept = bool(self.ranking), bool(self.fit_intercept and not self.ranking)
-        rows, columns, targets, noted = self._check(U, V, Y, row_centred=False, column_centred=ranking)
+        rows, columns, targets, equal, noted = self._check(U, V, Y, row_centred=False, column_centred=ranking)
         if ranking and not (np.bincount(targets.rows) > 1).any():
             raise NoComparablePairsError("No row of Y has two known entries, so there is nothing to rank.")
         if not targets.complete:
             require_known(targets)
             return KnownEntries(rows, columns, targets, ranking, intercept, self.tol, self.max_iter), noted
         problem = KroneckerProblem(rows, columns, targets.values.reshape(targets.shape), intercept)
-        return self._all_entries(problem, U, V), noted
+        return self._all_entries(problem, equal), noted
 
     def _store(self, training: AllEntries | KnownEntries, noted: dict[str, Any], alpha: float, **further: Any) -> Self:
         """Solve, and replace an earlier fit when all has succeeded."""
-        solution = training.solve(alpha)
-        if solution.residual > self.tol:
-            warn(
-                f"Not converged after {solution.n_iter} steps: tol asks for a relative residual of {self.tol:.3g}, and"
-                f" it is {solution.residual:.3g}. Increase max_iter, tol or alpha.",
-                ConvergenceWarning,
-            )
+        solution = self._solve(training, alpha)
         found = weights_of(training.rows, training.columns, solution.inner)
         with refit(self) as fitted:
             fitted.__dict__.update(
                 **noted, **found, n_iter_=solution.n_iter, residual_=solution.residual, _training=training, **further
             )
         return self
+
+    def _solve(self, training: AllEntries | KnownEntries, alpha: float) -> Solution:
+        """Return the solution for an alpha; warn if conjugate gradients did not reach `tol`."""
+        solution = training.solve(alpha)
+        if solution.residual > self.tol:
+            warn(
+                f"Not converged after {solution.n_iter} steps with alpha={alpha:.3g}: tol asks for a relative residual"
+                f" of {self.tol:.3g}, and it is {solution.residual:.3g}. Increase max_iter, tol or alpha.",
+                ConvergenceWarning,
+            )
+        return solution
 
     def _leave_out(self, setting: str, alpha: float | None) -> Array:
         training = self._fitted_training()
@@ -217,6 +222,8 @@ class KroneckerRLS(KroneckerLeastSquares):
     residual_ : float
         Relative residual that conjugate gradients have reached; 0 for a closed form.
     n_row_features_in_, n_column_features_in_ : int
+    row_feature_names_in_, column_feature_names_in_ : ndarray of str
+        Of the columns of U and V, if these are data frames. `predict` requires the same columns in the same order.
 
     See Also
     --------

@@ -57,7 +57,7 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         Held-out predictions with that alpha.
     coef_, row_coef_, column_coef_, intercept_, row_basis_, column_basis_, row_kernel_, column_kernel_
         As in :class:`KroneckerRLS`, for that alpha.
-    n_iter_, residual_, n_row_features_in_, n_column_features_in_
+    n_iter_, residual_, n_row_features_in_, n_column_features_in_, row_feature_names_in_, column_feature_names_in_
         As in :class:`KroneckerRLS`.
 
     Notes

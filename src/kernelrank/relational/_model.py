@@ -13,15 +13,14 @@ from kernelrank._arrays import matmul
 from kernelrank._dense import default_threads, multiply
 from kernelrank._entries import EntryProducts
 from kernelrank._rules import check_parameters
-from kernelrank._validation import as_array
+from kernelrank.features._kronecker_rows import check_entries
 from kernelrank.metrics import concordance_index
-from kernelrank.relational._elements import Elements, describe, first_of_equal
+from kernelrank.relational._elements import Elements, Groups, describe
 from kernelrank.relational._targets import Targets, check_targets
 from kernelrank.relational._training import AllEntries, is_reduced
 from kernelrank.solvers.kronecker import KroneckerProblem, Side, TwoStepProblem
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int32]
 
 
 class Sides(NamedTuple):
@@ -30,6 +29,7 @@ class Sides(NamedTuple):
     rows: Side
     columns: Side
     targets: Targets
+    equal: tuple[Groups, Groups]  # for each row and column, the first one that is equal to it
     noted: dict[str, Any]  # attributes of a fitted model
 
 
@@ -76,7 +76,7 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
             The elements of ``predict(U, V)``, up to rounding, in memory for the entries alone.
         """
         of_rows, of_columns = self._functions(U, V)
-        r, c = check_entries(rows, columns, of_rows.shape[0], of_columns.shape[0])
+        r, c = check_entries(rows, columns, of_rows, of_columns)
         work = of_rows.shape[0] * self.coef_.size + len(r) * min(self.coef_.shape)
         found = EntryProducts(of_rows, of_columns, r, c, default_threads(work)).forward(self.coef_)
         return np.asarray(found + self._row_levels(of_rows)[r] + self._column_levels(of_columns)[c])
@@ -107,21 +107,22 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         user = type(self).__name__
         checked = check_targets(Y, _length(U, "U"), _length(V, "V"))
-        row_elements, rows = describe(
+        row_elements, rows, equal_rows = describe(
             *(U, self.row_kernel, self.n_row_basis, self.random_state), name="U", user=user, centred=row_centred
         )
-        column_elements, columns = describe(
+        column_elements, columns, equal_columns = describe(
             *(V, self.column_kernel, self.n_column_basis, self.random_state),
             name="V",
             user=user,
             centred=column_centred,
         )
-        return Sides(rows, columns, checked, {**_noted("row", row_elements), **_noted("column", column_elements)})
+        noted = {**_noted("row", row_elements), **_noted("column", column_elements)}
+        return Sides(rows, columns, checked, (equal_rows, equal_columns), noted)
 
-    def _all_entries(self, problem: KroneckerProblem | TwoStepProblem, U: Any, V: Any) -> AllEntries:
+    def _all_entries(self, problem: KroneckerProblem | TwoStepProblem, equal: tuple[Groups, Groups]) -> AllEntries:
         """Return a problem with what hold-outs need to know of its elements."""
         reduced = is_reduced(self.n_row_basis, problem.rows.n), is_reduced(self.n_column_basis, problem.columns.n)
-        return AllEntries(problem, first_of_equal(U), first_of_equal(V), *reduced)
+        return AllEntries(problem, *equal, *reduced)
 
     def _fitted_training(self) -> Any:
         check_is_fitted(self)
@@ -169,21 +170,6 @@ def weights_of(rows: Side, columns: Side, inner: Array) -> dict[str, Any]:
     }
 
 
-def check_entries(rows: ArrayLike, columns: ArrayLike, n_rows: int, n_columns: int) -> tuple[Places, Places]:
-    """Return the numbers of rows and columns of entries."""
-    found = []
-    for name, numbers, n in (("rows", rows, n_rows), ("columns", columns, n_columns)):
-        places = as_array(numbers, name)
-        if places.ndim != 1 or (places.dtype.kind not in "iu" and len(places)):
-            raise ValueError(f"{name} must be a list of numbers of rows, got shape {places.shape} of {places.dtype}.")
-        if len(places) and not (places.min() >= 0 and places.max() < n):
-            raise ValueError(f"{name} must lie between 0 and {n - 1}, got {places.min()} to {places.max()}.")
-        found.append(places.astype(np.int32))
-    if len(found[0]) != len(found[1]):
-        raise ValueError(f"rows has {len(found[0])} elements, but columns has {len(found[1])}.")
-    return found[0], found[1]
-
-
 def _length(X: Any, name: str) -> int:
     shape = np.shape(X)
     if len(shape) != 2:
@@ -193,7 +179,11 @@ def _length(X: Any, name: str) -> int:
 
 def _noted(side: str, elements: Elements) -> dict[str, Any]:
     found = {f"{side}_kernel_": elements.kernel, f"n_{side}_features_in_": elements.n_features}
-    return found if elements.basis is None else {**found, f"{side}_basis_": elements.basis}
+    if elements.basis is not None:
+        found[f"{side}_basis_"] = elements.basis
+    if elements.names is not None:
+        found[f"{side}_feature_names_in_"] = np.array(elements.names, dtype=object)
+    return found
 
 
 def _elements(model: Any, side: str) -> Elements:
@@ -202,4 +192,5 @@ def _elements(model: Any, side: str) -> Elements:
         getattr(model, f"{side}_basis_", None),
         getattr(model, f"n_{side}_features_in_"),
         "U" if side == "row" else "V",
+        getattr(model, f"{side}_feature_names_in_", None),
     )

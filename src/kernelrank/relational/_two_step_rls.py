@@ -46,6 +46,8 @@ class TwoStepRLS(RelationalModel):
     coef_, row_coef_, column_coef_, intercept_, row_basis_, column_basis_, row_kernel_, column_kernel_
         As in :class:`KroneckerRLS`.
     n_row_features_in_, n_column_features_in_ : int
+    row_feature_names_in_, column_feature_names_in_ : ndarray of str
+        As in :class:`KroneckerRLS`.
 
     Notes
     -----
@@ -109,7 +111,7 @@ class TwoStepRLS(RelationalModel):
         self
         """
         centred = bool(self.fit_intercept)
-        rows, columns, targets, noted = self._check(U, V, Y, row_centred=centred, column_centred=centred)
+        rows, columns, targets, equal, noted = self._check(U, V, Y, row_centred=centred, column_centred=centred)
         if not targets.complete:
             require_known(targets)
             total = targets.shape[0] * targets.shape[1]
@@ -118,7 +120,7 @@ class TwoStepRLS(RelationalModel):
                 " KroneckerRLS, which learns from those that are known."
             )
         problem = TwoStepProblem(rows, columns, targets.values.reshape(targets.shape))
-        training = self._all_entries(problem, U, V)
+        training = self._all_entries(problem, equal)
         found = weights_of(rows, columns, training.solve(self.row_alpha, self.column_alpha).inner)
         with refit(self) as fitted:
             fitted.__dict__.update(**noted, **found, _training=training)
