@@ -260,11 +260,11 @@ def test_claims_of_many_columns_take_no_memory(path, n):
         assert isinstance(read_in_proportion(path), ModelFormatError)
 
 
-def test_documents_of_many_objects(path):
+@pytest.mark.parametrize("name", ["FunctionTransformer", "TfidfVectorizer"])
+def test_documents_of_many_objects(path, name):
     save_model(make_pipeline(StandardScaler(), RankSVM()).fit(numbers(), targets()), path)
     document, members = unpack(path)
-    bare = {"class": "FunctionTransformer", "parameters": {}}
-    many = [{"tuple": [f"{k}", bare]} for k in range(500)]
+    many = [{"tuple": [f"{k}", {"class": name, "parameters": {}}]} for k in range(500)]
     document["parameters"]["steps"] = many + document["parameters"]["steps"]
     pack(path, json.dumps(document, separators=(",", ":")).encode(), members)
     read_in_proportion(path)
