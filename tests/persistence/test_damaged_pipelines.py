@@ -166,6 +166,7 @@ def fitted(name):
         (lambda d: part(d, 1), "attributes", "drop_idx_", {"objects": [9, 9]}, "drop_idx_ does not agree"),
         (lambda d: part(d, 3), "parameters", "token_pattern", "(a)(b)", "token_pattern must be a regular expression"),
         (lambda d: part(d, 3), "parameters", "token_pattern", "(", "token_pattern must be a regular expression"),
+        (lambda d: part(d, 3), "parameters", "input", "filename", "input must be 'content'"),
         (lambda d: part(d, 3), "parameters", "tokenizer", {"function": "chi2"}, "tokenizer must be None"),
         (lambda d: part(d, 3), "parameters", "ngram_range", {"tuple": [1, 1.5]}, "ngram_range must be two positive"),
         (lambda d: part(d, 3), "attributes", "vocabulary_", {"keys": ["a"], "values": [1]}, "must number the words"),
@@ -259,11 +260,11 @@ def test_claims_of_many_columns_take_no_memory(path, n):
         assert isinstance(read_in_proportion(path), ModelFormatError)
 
 
-def test_documents_of_many_objects(path):
+@pytest.mark.parametrize("name", ["FunctionTransformer", "TfidfVectorizer"])
+def test_documents_of_many_objects(path, name):
     save_model(make_pipeline(StandardScaler(), RankSVM()).fit(numbers(), targets()), path)
     document, members = unpack(path)
-    bare = {"class": "FunctionTransformer", "parameters": {}}
-    many = [{"tuple": [f"{k}", bare]} for k in range(500)]
+    many = [{"tuple": [f"{k}", {"class": name, "parameters": {}}]} for k in range(500)]
     document["parameters"]["steps"] = many + document["parameters"]["steps"]
     pack(path, json.dumps(document, separators=(",", ":")).encode(), members)
     read_in_proportion(path)

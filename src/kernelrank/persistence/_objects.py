@@ -22,6 +22,7 @@ _OUTPUTS = ("default", "pandas", "polars")
 _REMEDIES = {
     "parameter": "Set it to such a value before saving, for example {owner}.set_params({name}=None).",
     "attribute": "Delete it (del {owner}.{name}), or use a name that does not end in an underscore.",
+    "fitted": "Convert the data before the fit, for example dates to numbers; or pickle the model.",
     "kernel": 'Fit with a kernel of kernelrank.kernels, or with kernel="precomputed"; or pickle the model.',
     "basis": "Remove empty columns, or hash features to fewer columns; or pickle the model.",
     "ranker": "Fit with an estimator of kernelrank; or pickle the model.",
@@ -111,7 +112,8 @@ class _Place:
                 encode_object if has_objects else None,
             )
         except NotDataError as reason:
-            remedy = _REMEDIES.get(name.removesuffix("_"), _REMEDIES[what]).format(owner=self.owner, name=name)
+            kind = "fitted" if name in self.kind.attributes else what
+            remedy = _REMEDIES.get(name.removesuffix("_"), _REMEDIES[kind]).format(owner=self.owner, name=name)
             where = f"in {self.owner} ({self.kind.cls.__name__}) " if self.level else ""
             raise TypeError(
                 f"The {what} {name} cannot be saved: {where}it is {reason}, but a model file holds only numbers,"

@@ -281,6 +281,7 @@ register(
     Kind(
         SelectFromModel,
         parameters={
+            "estimator": MODEL,
             "prefit": Rule("False", lambda value: value is False),
             "importance_getter": choice("auto"),
             "max_features": NONE | whole(0),
