@@ -25,7 +25,7 @@ def test_nothing_is_shown_in_a_pipe(shell, train, tmp_path, monkeypatch, command
     assert shell.err == ""
 
 
-@pytest.mark.parametrize("command", [*LONG[:1], *LONG[2:4]])
+@pytest.mark.parametrize("command", [*LONG[:1], *LONG[2:5]])
 def test_a_terminal_gets_a_bar(shell, train, tmp_path, monkeypatch, terminal, command):
     monkeypatch.chdir(tmp_path)
     name, *options = command
