@@ -166,6 +166,7 @@ def fitted(name):
         (lambda d: part(d, 1), "attributes", "drop_idx_", {"objects": [9, 9]}, "drop_idx_ does not agree"),
         (lambda d: part(d, 3), "parameters", "token_pattern", "(a)(b)", "token_pattern must be a regular expression"),
         (lambda d: part(d, 3), "parameters", "token_pattern", "(", "token_pattern must be a regular expression"),
+        (lambda d: part(d, 3), "parameters", "input", "filename", "input must be 'content'"),
         (lambda d: part(d, 3), "parameters", "tokenizer", {"function": "chi2"}, "tokenizer must be None"),
         (lambda d: part(d, 3), "parameters", "ngram_range", {"tuple": [1, 1.5]}, "ngram_range must be two positive"),
         (lambda d: part(d, 3), "attributes", "vocabulary_", {"keys": ["a"], "values": [1]}, "must number the words"),

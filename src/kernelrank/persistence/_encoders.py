@@ -304,7 +304,7 @@ def _is_range(value: Any) -> bool:
 
 
 _TEXTS: dict[str, Rule] = {
-    "input": choice("content", "file", "filename"),
+    "input": choice("content"),  # otherwise a prediction would open files that the texts name
     "encoding": TEXT,
     "decode_error": choice("strict", "ignore", "replace"),
     "strip_accents": choice("ascii", "unicode") | NONE,
