@@ -299,9 +299,10 @@ def test_a_worker_dies_while_products_are_summed_up(tmp_path, nursed):
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", ["loading", "rounds"])
 def test_the_last_worker_dies(tmp_path, monkeypatch, phase):
-    monkeypatch.setattr(_cluster, "_PATIENCE", 6)
     X, y, options, parameters, _ = problem("hinge")
     with lasting_cluster(tmp_path, 2) as (client, _, workers), Deaths(tmp_path, 2):
+        fit(client, "hinge")  # after which the scheduler has imported what it needs, and answers fast
+        monkeypatch.setattr(_cluster, "_PATIENCE", 6)
         names = "|".join(client.scheduler_info(n_workers=-1)["workers"])
 
         def report(_):
@@ -502,9 +503,10 @@ importlib.metadata.version = version
 @pytest.mark.parametrize("phase", ["loading", "rounds"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_the_scheduler_is_lost(tmp_path, monkeypatch, phase, how):
-    monkeypatch.setattr(_cluster, "_PATIENCE", 3)
     X, y, options, parameters, local = problem("hinge")
     with lasting_cluster(tmp_path, 2) as (client, scheduler, _):
+        fit(client, "hinge")  # after which the scheduler has imported what it needs, and answers fast
+        monkeypatch.setattr(_cluster, "_PATIENCE", 3)
         iterations = []
 
         def report(_):
@@ -518,12 +520,24 @@ def test_the_scheduler_is_lost(tmp_path, monkeypatch, phase, how):
         with Deaths(tmp_path, 1) as deaths:
             deaths.act = lambda _: os.kill(scheduler.pid, how)
             if phase == "rounds" and how == signal.SIGSTOP:  # rounds do without it
-                assert_same(within(30, model.fit, chunks, y, **options), local)
+                assert_same(within(LIMIT, model.fit, chunks, y, **options), local)
                 return
             with pytest.raises(
                 RuntimeError, match=f"scheduler at {client.scheduler.address} (is lost|has not answered)"
             ):
                 within(30, model.fit, chunks, y, **options)
+
+
+def test_what_is_running_may_finish_while_the_scheduler_is_silent(cluster, monkeypatch):
+    async def take(seconds):
+        await asyncio.sleep(seconds)
+        return seconds
+
+    monkeypatch.setattr(_cluster, "_look_after", lambda client: take(LIMIT))
+    assert within(LIMIT / 2, _cluster.Cluster(cluster).run, take(0.8)) == 0.8
+    monkeypatch.setattr(_cluster, "_PATIENCE", 0.1)
+    with pytest.raises(RuntimeError, match=r"has not answered for 0\.1 seconds"):
+        within(LIMIT / 2, _cluster.Cluster(cluster).run, take(LIMIT))
 
 
 INTERRUPTED = """

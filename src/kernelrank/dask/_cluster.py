@@ -35,7 +35,7 @@ class Cluster:
         try:
             while not concurrent.futures.wait([running], timeout=_CHECK).done:
                 self.require_connection()
-                self._require_workers()
+                self._require_workers(running)
             return running.result()
         except Exception as error:
             explained = _explain(error, self._address)
@@ -70,9 +70,11 @@ class Cluster:
             coroutine.close()
             raise
 
-    def _require_workers(self) -> None:
+    def _require_workers(self, running: concurrent.futures.Future[Any]) -> None:
         """Raise an error if there has been no worker for too long, or no answer of the scheduler."""
-        found = self._ask_scheduler()
+        found = self._ask_scheduler(running)
+        if running.done():
+            return
         if found is not None and found["n_workers"]:
             self._seen, self._alone_since = sorted(found["workers"]), None
             return
@@ -81,15 +83,15 @@ class Cluster:
             last = f" The last were {', '.join(self._seen[:_MOST_SHOWN])}." if self._seen else ""
             raise RuntimeError(f"The scheduler at {self._address} has had no worker for {_PATIENCE:g} seconds.{last}")
 
-    def _ask_scheduler(self) -> Any:
-        """Return what the scheduler knows of some workers; None if it cannot be reached."""
+    def _ask_scheduler(self, running: concurrent.futures.Future[Any]) -> Any:
+        """Return what the scheduler knows of some workers; None if it cannot be reached, or need not be."""
         asked = self._start(_look_after(self.client))
         try:
-            return asked.result(_PATIENCE)
-        except TimeoutError:
-            raise RuntimeError(
-                f"The scheduler at {self._address} has not answered for {_PATIENCE:g} seconds."
-            ) from None
+            # Workers that are asked directly may answer although the scheduler does not.
+            concurrent.futures.wait([asked, running], _PATIENCE, concurrent.futures.FIRST_COMPLETED)
+            if not (asked.done() or running.done()):
+                raise RuntimeError(f"The scheduler at {self._address} has not answered for {_PATIENCE:g} seconds.")
+            return asked.result() if asked.done() else None
         except OSError:  # the client will notice that the connection is lost
             return None
         finally:
