@@ -42,8 +42,8 @@ format: $(VENV)/lint-tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CPP)
 
-## Counting, training, paths of alphas, Dask clusters, metrics, reading, relational data, data larger than memory, which
-## takes 9 GB of disk, and exports; with KERNELRANK_DATA also on the papers' data. Each writes its report to benchmarks/results; with ARGS=--quick they
+## Counting, training, paths of alphas, Dask clusters, metrics, reading, tables, relational data, data larger than memory,
+## which takes 9 GB of disk, and exports; with KERNELRANK_DATA also on the papers' data. Each writes its report to benchmarks/results; with ARGS=--quick they
 ## take small sizes and write nothing.
 bench: $(VENV)/built
 	$(BIN)/python -m benchmarks.counting $(ARGS)
@@ -52,6 +52,7 @@ bench: $(VENV)/built
 	$(BIN)/python -m benchmarks.scaling $(ARGS)
 	$(BIN)/python -m benchmarks.metrics $(ARGS)
 	$(BIN)/python -m benchmarks.reading $(ARGS)
+	$(BIN)/python -m benchmarks.tables $(ARGS)
 	$(BIN)/python -m benchmarks.relational $(ARGS)
 	$(BIN)/python -m benchmarks.out_of_core $(ARGS)
 	$(BIN)/python -m benchmarks.exports $(ARGS)

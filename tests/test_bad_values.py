@@ -11,6 +11,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -174,6 +175,7 @@ BAD = {
     "pairs": [None, 5, "x", [0, 1], [[0, 1, 2]], [[0.0, 1.0]], [[0, M]], [[-1, 0]], [[1, 1]], masked([[1, 0], [2, 1]])],
     "basis rows": [5, [], [[1]], [0.5], [-1], [M], [1, 1], masked([1, 2]), "x", None],
     "columns of scores": [None, 5, "x", np.zeros(M), {"a": masked(Y), "b": Y}, masked(np.stack([Y, Y], 1)), [Y]],
+    "frame": [None, 5, "x", X, [[1.0]], Unprintable()],
     "params": [5, "x", {"sample_weight": 5}, {"sample_weight": [1.0]}],
     "bounds": [5, "x", X[:, :2], X[0], X[:0], [["x"] * 3], np.full((2, 3), np.inf), {1}, Unprintable()],
     "edges": [5, [[0, 5]], [[0.5, 1]], [[0, 1, 2]], masked([[0, 1]])],
@@ -367,6 +369,21 @@ def make_calls(folder):
             {**ROWS, "qid": QID},
             qid="needed ids",
         ),
+        "make_table_ranker": Call(
+            pipelines.make_table_ranker,
+            {"frame": pd.DataFrame(X, columns=["a", "b", "c"])},
+            frame="frame",
+            ranker="estimator",
+            scale="choice",
+            categorical="names",
+            drop="names",
+            keep="names or None",
+            min_frequency="count",
+        ),
+        "QueryScaler": of_estimator(pipelines.QueryScaler(), "fit", {"X": X, "qid": QID}, y=None, qid="needed ids"),
+        "QueryScaler.transform": of_estimator(
+            pipelines.QueryScaler(), "transform", {"X": X, "qid": QID}, fit={"X": X, "qid": QID}, qid="needed ids"
+        ),
         "AllPaths": of_kernel(kernels.AllPaths(), {"X": GRAPHS}, X=None),
         "FunctionKernel": of_kernel(kernels.FunctionKernel(lambda A, B: A @ B.T), function="function", X=None),
         "Gaussian": of_kernel(kernels.Gaussian(1.0)),
@@ -522,6 +539,8 @@ def make_calls(folder):
             observed="text or None",
             drop="names",
             features="names or None",
+            numeric="flag",
+            text="names",
             format="choice",
         ),
         "RowStore": Call(io.RowStore, {"path": folder / "store"}),

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 MODULES = {
-    **{name: f"benchmarks.{name}" for name in ("counting", "training", "path", "scaling", "metrics", "reading")},
+    **{
+        name: f"benchmarks.{name}"
+        for name in ("counting", "training", "path", "scaling", "metrics", "reading", "tables")
+    },
     "relational": "benchmarks.relational",
     "out_of_core": "benchmarks.out_of_core",
     "exports": "benchmarks.exports",
@@ -171,6 +174,20 @@ def test_reading(quick):
         assert float(row["times as fast"]) > 0
         assert float(row["1 thread MB/s"]) > 0
     assert len(found["Bars"]) == 2
+
+
+def test_training_on_tables(quick):
+    _, found = quick("tables")
+    programs, steps, [bar] = found["Programs"], found["Steps"], found["Bars"]
+    assert [row["program"] for row in programs] == [
+        "polars",
+        "polars, types from all rows",
+        "imports",
+        "kernelrank train",
+    ]
+    assert float(bar["measured"]) == pytest.approx(programs.value("kernelrank train", "x polars"), rel=1e-2)
+    assert {"reading", "preparing", "preparing with scikit-learn", "training"} <= {row["step"] for row in steps}
+    assert min(steps.column("seconds")) >= 0
 
 
 def test_out_of_core(quick):

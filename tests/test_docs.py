@@ -5,6 +5,7 @@ import shlex
 
 import numpy as np
 import pytest
+from corpora import write_corpus
 
 from kernelrank import cli
 from kernelrank.io import dump_svmlight
@@ -85,6 +86,19 @@ def test_commands_exist(root):
         assert (root / path).exists(), path
 
 
+def write_files_of_further_commands(folder, rng):
+    """Write rows with preferences, tables with groups and with two targets, and two corpora."""
+    dump_svmlight(rng.normal(size=(20, 3)), np.zeros(20), "items.txt")
+    (folder / "pairs.csv").write_text("winner,loser,weight\n3,1,1\n12,7,2.5\n4,5,1\n")
+    X = rng.normal(size=(40, 3)).round(3)
+    visits = [f"{a},{b},{int(a + c > 0)},p{k // 2}" for k, (a, b, c) in enumerate(X.tolist())]
+    (folder / "visits.csv").write_text("\n".join(["dose,age,ill,patient", *visits]) + "\n")
+    wines = [f"{a},{b},{a + c:.3f},{b - c:.3f}" for a, b, c in X.tolist()]
+    (folder / "wines.csv").write_text("\n".join(["acid,sugar,taste,price", *wines]) + "\n")
+    for name in ("corpus.xml", "other.xml"):
+        write_corpus(folder / name, 10, rng)
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
 def test_commands_of_the_page_run(root, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -95,11 +109,31 @@ def test_commands_of_the_page_run(root, page, tmp_path, monkeypatch):
     houses = [f"{a:.3f},{a + b:.3f},{k % 4}" for k, (a, b) in enumerate(rng.normal(size=(40, 2)))]
     for name in ("houses.csv", "new.csv"):
         (tmp_path / name).write_text("\n".join(["rooms,price,district", *houses]) + "\n")
+    write_files_of_further_commands(tmp_path, rng)
     programs = {"kernelrank": cli.main, "kr_rank_learn": cli.learn, "kr_rank_classify": cli.classify}
     commands = [line for line in shell_lines((root / page).read_text()) if line[0] in programs]
     assert len(commands) >= 3
     for program, *arguments in commands:
         assert programs[program](arguments) == 0, arguments
+
+
+def test_the_page_of_the_command_line_has_every_command_and_option(root, capsys):
+    page = (root / "docs" / "command-line.md").read_text()
+    told = set(re.findall(r"--[a-z][a-z-]+", page))
+
+    def help_of(*arguments):
+        with pytest.raises(SystemExit):
+            cli.main([*arguments, "--help"])
+        return capsys.readouterr().out
+
+    options = set(re.findall(r"--[a-z][a-z-]+", help_of()))
+    for command in re.search(r"^  command\n((?:    .*\n)+)", help_of(), re.MULTILINE)[1].splitlines():
+        if not command.startswith("     "):
+            name = command.split()[0]
+            assert f"kernelrank {name} " in page, name
+            options |= set(re.findall(r"--[a-z][a-z-]+", help_of(name)))
+    assert len(options) > 50
+    assert options - told == set()
 
 
 def test_the_picture_is_drawn_from_the_table(root, load, tmp_path):

@@ -99,7 +99,7 @@ class FitProgress(Progress):
 
 
 class FoldProgress(Progress):
-    """Number of completed fits of a cross-validation, and the estimated remaining time.
+    """Number of completed fits of a cross-validation, or of other steps, and the estimated remaining time.
 
     Timing restarts if the number of completed fits decreases or the total changes.
 
@@ -107,6 +107,8 @@ class FoldProgress(Progress):
     ----------
     shown, stream, patience
         As for :class:`Progress`.
+    what : str, default="fits"
+        Name of the steps.
 
     Attributes
     ----------
@@ -114,17 +116,19 @@ class FoldProgress(Progress):
         Number of completed fits.
     """
 
-    def __init__(self, shown: bool = True, stream: TextIO | None = None, patience: float = 0.0) -> None:
+    def __init__(
+        self, shown: bool = True, stream: TextIO | None = None, patience: float = 0.0, what: str = "fits"
+    ) -> None:
         super().__init__(shown, stream, patience)
         self._began = self._told = monotonic()
-        self.done, self._total = 0, 0
+        self.done, self._total, self._what = 0, 0, what
 
     def __call__(self, done: int, total: int) -> None:
         """Show the number of completed fits."""
         if done < self.done or total != self._total:
             self._began = self._told
         self.done, self._total, self._told = done, total, monotonic()
-        text = f"{done:,} of {total:,} fits"
+        text = f"{done:,} of {total:,} {self._what}"
         left = (total - done) * (self._told - self._began) / done if done else 0.0
         self.show(done / total, f"{text}, about {duration(left)} left" if left >= 1 else text)
 

@@ -80,5 +80,5 @@ def shell(capsys):
 @pytest.fixture
 def terminal(monkeypatch, capsys):
     """Make standard error a terminal, on which progress is shown at once."""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True, raising=False)
     monkeypatch.setattr(_working, "PATIENCE", 0.0)

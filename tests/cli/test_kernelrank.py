@@ -513,11 +513,12 @@ class TestTables:
 
     @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet"])
     def test_columns_have_names(self, shell, table, tmp_path, name):
-        assert shell("train", tmp_path / name, "--target", "price", "-o", tmp_path / "m").code == 0
+        call = ("train", tmp_path / name, "--target", "price", "--scale", "none", "-o", tmp_path / "m")
+        assert shell(*call).code == 0
         model = load_model(tmp_path / "m")
         assert model.feature_names_in_.tolist() == ["a", "b"]
         expected = RankSVM().fit(table.select("a", "b"), table["price"], qid=table["qid"].to_numpy())
-        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        np.testing.assert_array_equal(model[-1].coef_, expected.coef_)
 
     def test_columns_are_found_by_name(self, shell, table, tmp_path):
         shell("train", tmp_path / "t.csv", "--target", "price", "-o", tmp_path / "m")
@@ -528,22 +529,25 @@ class TestTables:
     def test_weights_and_queries_by_name(self, shell, table, tmp_path):
         path = tmp_path / "w.csv"
         table.rename({"qid": "shop"}).with_columns(weight=table["a"].abs()).write_csv(path)
-        shell("train", path, "--target", "price", "--qid", "shop", "--weight", "weight", "-o", tmp_path / "m")
+        call = ("train", path, "--target", "price", "--qid", "shop", "--weight", "weight", "--scale", "none")
+        shell(*call, "-o", tmp_path / "m")
         expected = RankSVM().fit(
             table.select("a", "b"), table["price"], qid=table["qid"].to_numpy(), sample_weight=table["a"].abs()
         )
-        np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, expected.coef_)
+        np.testing.assert_array_equal(load_model(tmp_path / "m")[-1].coef_, expected.coef_)
 
     def test_mistakes(self, shell, table, tmp_path):
         path = tmp_path / "t.csv"
         shell("train", path, "-o", tmp_path / "m").assert_refused("--target")
         shell("train", path, "--target", "prize", "-o", tmp_path / "m").assert_refused('no column "prize"', "price")
         shell("train", path, "--target", "price", "--qid", "a", "-o", tmp_path / "m").assert_refused(
-            '"qid"', "'x' in row 1"
+            't.csv: column "qid"', "--drop qid"
         )
         shell("train", path, "--target", "price", "--zero-based", "-o", tmp_path / "m").assert_refused("--zero-based")
-        (tmp_path / "gap.csv").write_text("a,price\n1,2\n,3\n")
-        shell("train", tmp_path / "gap.csv", "--target", "price", "-o", tmp_path / "m").assert_refused('"a"', "row 2")
+        (tmp_path / "gap.csv").write_text("a,price\n1,2\n,3\n3,\n")
+        shell("train", tmp_path / "gap.csv", "--target", "price", "-o", tmp_path / "m").assert_refused(
+            '"price"', "row 3"
+        )
         (tmp_path / "bad.parquet").write_text("no parquet")
         shell("train", tmp_path / "bad.parquet", "--target", "x", "-o", tmp_path / "m").assert_refused("bad.parquet")
         assert not (tmp_path / "m").exists()
@@ -564,20 +568,21 @@ class TestTables:
         path, model, died = tmp_path / "c.csv", tmp_path / "m", table["a"].to_numpy() < 0.5
         table.with_columns(died=died).write_csv(path)
         known = ("--target", "price", "--observed", "died")
+        plain = (*known, "--scale", "none")
         X, y, qid = table.select("a", "b"), table["price"], table["qid"].to_numpy()
         expected = RankSVM().fit(X, y, qid=qid, observed=died)
-        assert shell("train", path, *known, "-o", model, "--json").json["n_pairs"] == expected.n_pairs_
-        np.testing.assert_array_equal(load_model(model).coef_, expected.coef_)
+        assert shell("train", path, *plain, "-o", model, "--json").json["n_pairs"] == expected.n_pairs_
+        np.testing.assert_array_equal(load_model(model)[-1].coef_, expected.coef_)
         found = shell("evaluate", path, *known, "-m", model, "--json").json["metrics"]
         assert list(found) == ["concordance", "pairwise-error", "kendall"]
         assert found["concordance"]["mean"] == pytest.approx(expected.score(X, y, qid=qid, observed=died))
         options = ("--alphas", "1,0.01", "--folds", 2, "--json")
         chosen = RankSVMCV([1, 0.01], cv=2).fit(X, y, qid=qid, observed=died)
-        means = [p["mean"] for p in shell("cv", path, *known, *options).json["path"]]
+        means = [p["mean"] for p in shell("cv", path, *plain, *options).json["path"]]
         np.testing.assert_allclose(means, chosen.scores_.mean(axis=1), rtol=1e-12)
         least = RankRLS().fit(X, y, qid=qid, observed=died)
-        shell("train", path, *known, "--method", "rankrls", "-o", model)
-        np.testing.assert_array_equal(load_model(model).coef_, least.coef_)
+        shell("train", path, *plain, "--method", "rankrls", "-o", model)
+        np.testing.assert_array_equal(load_model(model)[-1].coef_, least.coef_)
         shell("evaluate", path, *known, "-m", model, "--metric", "ndcg@5").assert_refused("not for censored utilities")
         shell("cv", path, *known, "--method", "rankrls").assert_refused("--observed is for --method ranksvm")
         shell("train", path, *known, "--out-of-core", "-o", model).assert_refused("--observed cannot be used")
@@ -585,7 +590,7 @@ class TestTables:
     def test_cv_chooses_with_weights(self, shell, table, tmp_path):
         path = tmp_path / "w.csv"
         table.with_columns(weight=table["a"].abs()).write_csv(path)
-        options = ("--alphas", "1,0.01", "--folds", 2, "--json")
+        options = ("--alphas", "1,0.01", "--folds", 2, "--scale", "none", "--json")
         found = shell("cv", path, "--target", "price", "--weight", "weight", *options).json
         expected = RankSVMCV([1, 0.01], cv=2).fit(
             table.select("a", "b"), table["price"], qid=table["qid"].to_numpy(), sample_weight=table["a"].abs()
@@ -745,7 +750,7 @@ def test_help_shows_an_example_and_loads_nothing():
     script = """
 import sys
 from kernelrank import cli
-for command in ("train", "predict", "evaluate", "cv", "demo"):
+for command in ("train", "predict", "evaluate", "cv", "estimate", "select", "relations", "demo"):
     try:
         cli.main([command, "--help"])
     except SystemExit as left:
@@ -753,7 +758,7 @@ for command in ("train", "predict", "evaluate", "cv", "demo"):
 assert "numpy" not in sys.modules and "sklearn" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.count("example:\n  kernelrank ") == 5
+    assert done.stdout.count("example:\n  kernelrank ") == 8
 
 
 def test_version(shell):

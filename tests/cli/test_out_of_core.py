@@ -8,7 +8,8 @@ from kernelrank.io import RowStore
 from kernelrank.persistence import load_model
 
 
-def test_a_file_is_written_to_a_store_and_trained_from(shell, terminal, train, held_out, tmp_path):
+def test_a_file_is_written_to_a_store_and_trained_from(shell, terminal, monkeypatch, train, held_out, tmp_path):
+    monkeypatch.setenv("COLUMNS", "500")
     shell("train", train.path, "--out-of-core", "-o", tmp_path / "m.kr", "--json")
     assert shell.code == 0
     assert shell.json["n_rows"] == len(train.y)

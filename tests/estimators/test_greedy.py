@@ -361,3 +361,17 @@ def test_candidates_a_few_at_a_time(rng, monkeypatch):
             patch.setattr("kernelrank.estimators._greedy.panel_width", lambda m: 2)
             few = clone(model).fit(sp.csr_array(X), y, **queries)
         assert_selects(few, at_once.selected_.tolist(), at_once.errors_)
+
+
+@pytest.mark.parametrize("kind", [GreedyRLS, GreedyRankRLS])
+def test_progress_is_reported(rng, capsys, kind):
+    X, y = data(rng)
+    told = []
+    model = kind(3, verbose=lambda done, total: told.append((done, total))).fit(X, y)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert capsys.readouterr().out == ""
+    model.set_params(verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == f"3 of 3: feature {model.selected_[2]}, held-out error {model.errors_[2]:.6g}"
+    assert kind(3).fit(X, y).selected_.tolist() == model.selected_.tolist()
+    assert capsys.readouterr().out == ""

@@ -81,6 +81,75 @@ def test_a_column_named_qid_is_taken_as_that(tmp_path, frame):
     assert load_table(path, target="price", qid="age", drop=["qid"]).qid.tolist() == ["10.0", "2.5", "30.0"]
 
 
+# Features for preprocessing
+
+
+@both_readers
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_features_as_they_are(tmp_path, name, backend, monkeypatch):
+    if name.endswith("parquet") and backend == "pandas":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    frame = pl.DataFrame({"a": [1.5, None, 3.0], "b": ["x", None, "y"], "c": [True, False, True], "y": [1, 2, 3]})
+    path = write(frame, tmp_path / name)
+    X = load_table(path, target="y", numeric=False).X
+    assert list(X.columns) == ["a", "b", "c"]
+    np.testing.assert_array_equal(X["a"].to_numpy(), [1.5, np.nan, 3.0])
+    assert [X["b"][0], X["b"][2]] == ["x", "y"]
+    assert X["c"].to_numpy().dtype == bool
+    with pytest.raises(ValueError, match='column "a" has missing values, the first in row 2'):
+        load_table(path, target="y")
+    with pytest.raises(ValueError, match='column "b" has missing values, the first in row 2'):
+        load_table(path, target="b", numeric=False)
+
+
+@both_readers
+def test_columns_read_as_text(tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    path = tmp_path / "t.csv"
+    path.write_text("zip,qid,y\n01,1,2\n1,01,1\n,1,3\nNA,2,1\n")
+    table = load_table(path, target="y", numeric=False, text=["zip", "not there"])
+    X = table.X["zip"].to_list() if backend == "polars" else table.X["zip"].tolist()
+    assert [X[0], X[1], X[3]] == ["01", "1", "NA"]
+    assert X[2] is None or np.isnan(X[2])
+    assert table.qid.tolist() == ["1", "01", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("1", "2.5"),
+        ("1", "many"),
+        ("2.5", "many"),
+        ("true", "1"),
+        ("", "2"),
+        ("", "many"),
+        ("", ""),
+        ("many", "1"),
+        ("1", "99999999999999999999999"),
+        ("1", "inf"),
+    ],
+)
+def test_any_row_may_determine_the_type_of_a_column(tmp_path, monkeypatch, first, later):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + f"{first},1\n" * 6 + f"{later},2\n")
+    found = load_table(path, target="y", numeric=False).X
+    monkeypatch.setattr(_tables, "_FIRST_ROWS", 3)
+    again = load_table(path, target="y", numeric=False).X
+    assert again.schema == found.schema
+    assert again.equals(found)
+
+
+def test_long_files_are_read_once(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        pl, "read_csv", lambda *_, read=pl.read_csv, **options: calls.append(options) or read(*_, **options)
+    )
+    (tmp_path / "t.csv").write_text("a,y\n" + "1,1\n" * 20_000 + "2,2\n")
+    assert len(load_table(tmp_path / "t.csv", target="y").X) == 20_001
+    assert [each["infer_schema_length"] for each in calls] == [10_000]
+
+
 # Query ids
 
 

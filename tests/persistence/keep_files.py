@@ -1,15 +1,19 @@
 """Write model files of this version, to be kept for ever: ``python tests/persistence/keep_files.py``.
 
-They go to ``data/<version>/``, those of relational data to a folder ``relational`` there; files that are there are
-never changed, because later versions must read them.
+They go to ``data/<version>/``, those of relational data and of pipelines to folders ``relational`` and
+``pipelines/scikit-learn-<version>`` there; files that are there are never changed, because later versions must read
+them.
 """
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+import sklearn
+from pipelines_to_save import pipelines, targets_for
 
 import kernelrank
 from kernelrank import (
@@ -85,6 +89,49 @@ def relational_inputs(model):
     return [np.round(rng.normal(size=(3, n)), 3) for n in (model.n_row_features_in_, model.n_column_features_in_)]
 
 
+PIPELINES = (
+    *("columns", "rest", "frames inside", "queries", "missing, infrequent", "booleans", "a pipeline with a threshold"),
+    *(
+        "numbers 4 MinMaxScaler",
+        "numbers 12 PolynomialFeatures",
+        "numbers 17 SelectKBest",
+        "numbers 20 SelectFromModel",
+    ),
+    *("categories 3 OneHotEncoder", "texts 4 TfidfVectorizer", "texts 6 Pipeline", "numbers 20 SelectFromModel"),
+    "imputed by most_frequent",
+)
+
+
+def stem(name):
+    """Return the name of a pipeline as that of a file."""
+    return re.sub(r"\W+", "_", name)
+
+
+def rows_to_json(X):
+    """Return the rows of a pipeline as values that JSON has."""
+    if isinstance(X, pd.DataFrame):
+        return {name: X[name].tolist() for name in X}
+    return X if isinstance(X, list) else X.tolist()
+
+
+def rows_from_json(stored):
+    if isinstance(stored, dict):
+        text = {name for name, values in stored.items() if any(isinstance(each, str) for each in values)}
+        return pd.DataFrame({name: pd.Series(stored[name], dtype=object if name in text else None) for name in stored})
+    return stored if isinstance(stored[0], str) else np.array(stored)
+
+
+def keep_pipelines(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (model, X) in pipelines().items():
+        path = folder / f"{stem(name)}.kernelrank"
+        if name not in PIPELINES or path.exists():
+            continue
+        save_model(model.fit(X, targets_for(model)), path)
+        stored = {"X": rows_to_json(X), "predictions": model.predict(X).tolist()}
+        path.with_suffix(".json").write_text(json.dumps(stored) + "\n")
+
+
 def inputs(n_features):
     return np.random.default_rng(1).normal(size=(6, n_features))
 
@@ -116,3 +163,4 @@ if __name__ == "__main__":
         U, V = relational_inputs(model)
         stored = {"U": U.tolist(), "V": V.tolist(), "predictions": model.predict(U, V).tolist()}
         path.with_suffix(".json").write_text(json.dumps(stored) + "\n")
+    keep_pipelines(folder / "pipelines" / f"scikit-learn-{'.'.join(sklearn.__version__.split('.')[:2])}")

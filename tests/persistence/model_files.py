@@ -38,7 +38,8 @@ def small_models():
     ]
 
 
-_SHORTCUTS = ("_training", "_whitening", "_learnt_with")  # attributes that require another fit
+# Attributes that require another fit, or that have a meaning in one process only.
+_SHORTCUTS = ("_training", "_whitening", "_learnt_with", "_stop_words_id")
 
 
 def fitted(model):
@@ -50,10 +51,12 @@ def same(a, b):
     """Return whether values are equal to the last bit and of the same type; NaN equals itself, and 1 is not True."""
     if type(a) is not type(b):
         return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, np.ndarray):
-        exact = a.tobytes() == b.tobytes() if a.dtype.kind != "O" else list(a) == list(b)
+        exact = a.tobytes() == b.tobytes() if a.dtype.kind != "O" else all(map(same, a, b))
         return a.dtype == b.dtype and a.shape == b.shape and exact
     if sp.issparse(a):
         return a.shape == b.shape and all(same(getattr(a, k), getattr(b, k)) for k in ("data", "indices", "indptr"))

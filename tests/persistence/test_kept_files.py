@@ -1,11 +1,13 @@
 """Files of all versions can be loaded and give the same predictions."""
 
+import json
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from keep_files import DATA, models, read_scores
+import sklearn
+from keep_files import DATA, PIPELINES, models, read_scores, rows_from_json, stem
 from model_files import rounding
 
 import kernelrank
@@ -20,9 +22,11 @@ from kernelrank import (
     RankSVM,
     RankSVMCV,
 )
+from kernelrank.exceptions import ModelFormatError
 from kernelrank.persistence import load_model
 
 FILES = sorted(DATA.glob("*/*.kernelrank"))
+PIPELINE_FILES = sorted(DATA.glob("*/pipelines/*/*.kernelrank"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -113,3 +117,26 @@ def test_what_version_0_1_0_wrote_of_clusters():
     assert (type(model), model.kernel, model.basis_.shape) == (MaxMarginClustering, "gaussian", (9, 4))
     assert (model.labels_.shape, model.labels_[0], set(model.labels_)) == ((80,), 0, {0, 1})
     assert 0 < model.objective_ < 1
+
+
+@pytest.mark.parametrize("path", PIPELINE_FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_predictions_of_pipelines_are_what_they_were(path):
+    kept = json.loads(path.with_suffix(".json").read_text())
+    if tuple(map(int, path.parent.name.split("-")[-1].split("."))) > tuple(
+        map(int, sklearn.__version__.split(".")[:2])
+    ):
+        with pytest.raises(ModelFormatError, match="upgrade scikit-learn"):
+            load_model(path)
+        return
+    model, X = load_model(path), rows_from_json(kept["X"])
+    np.testing.assert_allclose(model.predict(X), kept["predictions"], rtol=1e-10)
+
+
+def test_pipelines_of_this_version_and_of_the_oldest_scikit_learn_are_among_them():
+    """If this fails, run keep_files.py."""
+    kept = {}
+    for path in PIPELINE_FILES:
+        if path.parts[-4] == kernelrank.__version__:
+            kept.setdefault(path.parent.name, set()).add(path.stem)
+    assert {"scikit-learn-1.6", "scikit-learn-1.9"} <= kept.keys()
+    assert all(names == set(map(stem, PIPELINES)) for names in kept.values())

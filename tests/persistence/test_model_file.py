@@ -21,8 +21,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from kernelrank import RankSVM, RankSVMCV
 from kernelrank.persistence import _archive, load_model, save_model
@@ -165,14 +163,15 @@ def test_arrays_of_many_chunks(monkeypatch):
         ({"cv": iter([])}, "list_iterator"),
         ({"random_state": np.random.RandomState(0)}, "RandomState"),
         ({"verbose": print}, "builtin_function_or_method"),
-        ({"alphas": np.array([1, "a", None], dtype=object)}, "array of type object"),
+        ({"alphas": np.array([1, "a", []], dtype=object)}, "array of type object"),
         ({"alphas": np.ma.array([1.0, 2.0], mask=[0, 1])}, "MaskedArray"),
         ({"alphas": np.array(["2020"], dtype="M8[D]")}, "array of type datetime64"),
         ({"alphas": np.zeros(2, np.longdouble)}, "array of type"),
         ({"alphas": np.zeros(2, [("a", "f8", 2)])}, "array of type"),
         ({"alphas": np.zeros(2, complex)}, "array of type complex128"),
         ({"alphas": nested(101)}, "nested"),
-        ({"alphas": {1: 2}}, "dict"),
+        ({"alphas": {1.5: 2}}, "a dictionary with keys"),
+        ({"alphas": {1, 2}}, "set"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
@@ -203,7 +202,10 @@ def test_only_fitted_models_of_known_classes(tmp_path, rng):
         pass
 
     for model in (Ridge().fit(*data(rng)), Mine().fit(*data(rng)), 3):
-        with pytest.raises(TypeError, match=f"KroneckerRLSCV, TwoStepRLS, got a {type(model).__name__}"):
+        with pytest.raises(
+            TypeError,
+            match=f"of scikit-learn, .*StandardScaler.*, got a {type(model).__name__}",
+        ):
             save_model(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
@@ -342,10 +344,3 @@ def test_loading_runs_and_imports_nothing(tmp_path):
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr
-
-
-def test_a_pipeline_names_the_step_to_save(tmp_path):
-    pipeline = make_pipeline(StandardScaler(), RankSVM()).fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(TypeError, match=r"got a Pipeline\. Save its last step, pipeline\[-1\], and the other steps"):
-        save_model(pipeline, tmp_path / "model")
-    save_model(pipeline[-1], tmp_path / "model")

@@ -7,6 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
@@ -232,6 +234,22 @@ def test_infinite_values(columns, kind):
         make_table_ranker(kind(columns))
 
 
+@pytest.mark.parametrize("size", [1e-100, 1e-3, 1e140])
+def test_units_of_columns_do_not_matter(columns, y, size):
+    frame = pl.DataFrame(columns)
+    other = frame.with_columns(pl.col("price") * size, pl.col("age") + 1e7)
+    expected = make_table_ranker(frame, RankSVM(tol=1e-8)).fit(frame, y).predict(frame)
+    found = make_table_ranker(other, RankSVM(tol=1e-8)).fit(other, y).predict(other)
+
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_numbers_without_squares(columns):
+    columns["price"][3] = -1e200
+    with pytest.raises(ValueError, match=r"'price' holds numbers up to 1e\+200, whose squares.*Divide the column"):
+        make_table_ranker(pl.DataFrame(columns))
+
+
 @kinds
 def test_numbers_as_text_are_no_categories(columns, y, kind):
     texts = [str(value) for value in columns["rooms"]]
@@ -291,6 +309,36 @@ def test_fast_fits_are_those_of_scikit_learn(columns, kind, low):
     assert found.keys() == expected.keys()
     for name, values in expected.items():
         assert repr(found[name]) == repr(values), name
+
+
+CELLS = {
+    "number": st.none() | st.floats(-1e6, 1e6) | st.just(float("nan")),
+    "count": st.none() | st.integers(-3, 3),
+    "text": st.none() | st.sampled_from(["a", "b", "ä", "", "zz", "None"]),
+    "flag": st.none() | st.booleans(),
+}
+
+
+@given(st.data(), st.lists(st.sampled_from(list(CELLS)), min_size=1, max_size=4), st.integers(2, 12), st.integers(1, 3))
+def test_any_table_is_prepared_or_refused(data, names, n_rows, low):
+    rows = st.lists(st.tuples(*map(CELLS.get, names)), min_size=n_rows, max_size=n_rows)
+    types = {"number": pl.Float64, "count": pl.Int64, "text": pl.String, "flag": pl.Boolean}
+    schema = {f"{name} {k}": types[name] for k, name in enumerate(names)}
+    frame = pl.DataFrame(data.draw(rows), schema=schema, orient="row")
+    try:
+        transformer = make_table_ranker(frame, min_frequency=low)[0]
+    except ValueError as error:
+        assert "no column that can be a feature" in str(error)  # noqa: PT017 - other tables have features
+        return
+    fast, plain = clone(transformer), clone(transformer)
+    X = fit_columns(fast, frame)
+    assert np.isfinite(X).all()
+    np.testing.assert_array_equal(plain.fit_transform(frame), X)
+    for fitted in (fast, plain):
+        np.testing.assert_array_equal(fitted.transform(frame), X)
+    told = describe_columns(fast, frame, {})
+    assert sum(each["features"] for each in told) == X.shape[1]
+    assert sum(each["missing"] for each in told) <= len(names) * n_rows
 
 
 def test_descriptions_count_what_was_done(columns, y):

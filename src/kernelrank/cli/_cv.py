@@ -17,7 +17,7 @@ from kernelrank.cli._kernels import compare_kernels, describe_kernel
 from kernelrank.cli._methods import make_model, parse_alphas
 from kernelrank.cli._metrics import choose_metrics, name_choice, warn_of_gains
 from kernelrank.cli._output import print_json, print_table, show
-from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences
+from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences, refuse_ids
 from kernelrank.cli._preprocessing import print_columns
 from kernelrank.cli._results import describe, describe_path, spread
 from kernelrank.cli._targets import names_of_targets
@@ -28,6 +28,7 @@ from kernelrank.estimators._folds import make_folds
 def cv(args: argparse.Namespace) -> int:
     """Choose alpha by cross-validation and estimate the performance."""
     check_target(args.output)
+    refuse_ids(args)
     if args.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {args.folds}.")
     model = make_model(args, search=True, alphas=parse_alphas(args.alphas), cv=args.folds, random_state=args.seed)

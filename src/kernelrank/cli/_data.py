@@ -23,7 +23,8 @@ from kernelrank.cli._targets import separate_targets
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
 from kernelrank.io._files import COMPRESSED, open_for_reading
-from kernelrank.io._tables import column_names
+from kernelrank.io._tables import QID, column_names
+from kernelrank.kernels import AllPaths
 from kernelrank.persistence import load_model
 from kernelrank.persistence._svmlight_model import read_svmlight_model
 from kernelrank.pipelines import QueryPipeline
@@ -157,6 +158,11 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
         )
     )
     X, y = separate_targets(data.X, data.y, [args.target, *others], args.data)
+    if prepared and QID in nw.from_native(X, eager_only=True).columns:
+        raise ValueError(
+            f'{args.data}: column "{QID}" holds queries wherever there is no --qid, so it cannot be a feature;'
+            f" leave it out with --drop {QID}, or rename it."
+        )
     if prepared and data.n_rows:
         X, preparation = prepare_table(X, data.qid, args)
         return data._replace(X=X, y=y, preparation=preparation)
@@ -173,7 +179,7 @@ def _features_to_train(args: argparse.Namespace) -> list[str] | None:
     for option in ("keep", "categorical"):
         for name in getattr(args, option):
             if name in others:
-                raise ValueError(f'--{option}: the column "{name}" is no feature.')
+                raise ValueError(f'--{option}: the column "{name}" is used as something else.')
     return list(dict.fromkeys(args.keep)) or None
 
 
@@ -216,6 +222,14 @@ def read_model(path: str, widest: int = 0) -> Any:
     if beginning == _OF_SVMLIGHT:
         return read_svmlight_model(path, widest=widest)
     raise ModelFormatError(f"{path}: neither a model of kernelrank nor one of SVM^light or SVM^rank.")
+
+
+def read_model_of_rows(path: str) -> Any:
+    """Read a model that scores rows of numbers, or of a table."""
+    model = read_model(path)
+    if isinstance(model, Pipeline) and isinstance(model[0], AllPaths):
+        raise ValueError(f"{path}: the model is one of sentences; apply it with kernelrank relations --model.")
+    return model
 
 
 def score_rows(model: Any, X: Any, qid: Any = None) -> NDArray[np.float64]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.cli._data import Data, read_data, read_model, read_scores, score_rows
+from kernelrank.cli._data import Data, read_data, read_model_of_rows, read_scores, score_rows
 from kernelrank.cli._metrics import choose_metrics, warn_of_gains
 from kernelrank.cli._out_of_core import applied_data, is_stored
 from kernelrank.cli._output import print_json, print_table
-from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences
+from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences, refuse_ids
 from kernelrank.cli._results import describe, summary
 from kernelrank.cli._targets import names_of_targets, read_columns, take_targets
 from kernelrank.cli._working import Working, on_terminal
@@ -27,7 +27,8 @@ def evaluate(args: argparse.Namespace) -> int:
     """Evaluate a ranking of scores."""
     if args.data == args.scores == "-":
         raise ValueError("Standard input cannot be both the data and the scores.")
-    model = None if args.model is None else read_model(args.model)
+    refuse_ids(args)
+    model = None if args.model is None else read_model_of_rows(args.model)
     data, per_target = (_evaluate_targets if args.pairs is None else _evaluate_pairs)(model, args)
     names = names_of_targets(args)
     told = [{name: summary(each) for name, each in values.items()} for values in per_target]

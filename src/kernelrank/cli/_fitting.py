@@ -50,7 +50,7 @@ def fit_with_progress(
             model.fit(data.X, data.utilities(), **arguments_of_fit(model, data))
         if reports:
             model.set_params(verbose=0)
-    n_fits = progress.done if isinstance(progress, FoldProgress) else 1
+    n_fits = progress.done if isinstance(progress, FoldProgress) and hasattr(model, "alphas") else 1
     return Fitted(time.perf_counter() - began, convergence.reached, convergence.at_end, n_fits)
 
 

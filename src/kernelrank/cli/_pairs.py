@@ -40,6 +40,12 @@ def read_preferences(args: argparse.Namespace, model: Any = None) -> tuple[Data,
     return data, read_pairs(args.pairs, data, args.data, ids)
 
 
+def refuse_ids(args: argparse.Namespace) -> None:
+    """Raise an error if ids of rows are given, but no preferences that refer to them."""
+    if args.id is not None and args.pairs is None:
+        raise ValueError("--id is for --pairs, whose file has the ids.")
+
+
 def read_pairs(path: str, data: Data, name: str, ids: NDArray[Any] | None = None) -> Preferences:
     """Read preferences between the rows of a data file: their numbers, from 1, or ids.
 

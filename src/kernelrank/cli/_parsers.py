@@ -31,7 +31,8 @@ Add: TypeAlias = Callable[..., argparse.ArgumentParser]
 _ESTIMATE_HELP = """\
 The estimate is the share of pairs of new rows that a model puts in the right order: the area under the ROC curve, if
 there are two levels, and otherwise the concordance. Each pair is compared by a model of all other rows. rankrls and rls
-compute this in closed form; other methods are fitted once per pair or fold."""
+compute this in closed form; other methods are fitted once per pair or fold. Means, deviations and categories of columns
+of a table are those of all rows; utilities are not used for them."""
 _SELECT_HELP = """\
 The selection starts without features, and each step adds the feature with the smallest held-out error, which is that of
 refits, computed without refitting."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.cli._data import check_target, read_data, read_model, score_rows
+from kernelrank.cli._data import check_target, read_data, read_model_of_rows, score_rows
 from kernelrank.cli._out_of_core import applied_data, is_stored
 from kernelrank.cli._targets import names_of_outputs
 from kernelrank.cli._working import Working, on_terminal
@@ -24,7 +24,7 @@ def predict(args: argparse.Namespace) -> int:
     """Write the score of each row."""
     if args.output != "-":
         check_target(args.output)
-    model = read_model(args.model)
+    model = read_model_of_rows(args.model)
     with warnings.catch_warnings(), Working(on_terminal(args), f"reading {args.data}"):
         warnings.filterwarnings("ignore", "the model was trained with queries")  # scores do not need queries
         data = applied_data(args, model, labels=False) if is_stored(args) else read_data(args, model, target=False)

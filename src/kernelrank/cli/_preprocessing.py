@@ -101,7 +101,7 @@ def refuse_preparation(args: argparse.Namespace) -> None:
 
 
 def check_inputs(frame: Any, inputs: Inputs, name: str) -> Any:
-    """Return the columns for a pipeline; raise an error for what is no number in a column of numbers."""
+    """Return the columns for a pipeline; raise an error for text in a column of numbers."""
     table = nw.from_native(frame, eager_only=True)
     for column in inputs.names:
         if column not in inputs.texts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def _fit(model: Pipeline, graphs: NDArray[Any], corpus: PPICorpus, rows: Any = s
 def _cross_validate(
     model: Pipeline, corpus: PPICorpus, graphs: NDArray[Any], args: argparse.Namespace
 ) -> dict[str, Any]:
-    """Measure models without each fold of documents on that fold."""
+    """Return the measures of each fold of documents, by a model of all other documents."""
     y = corpus.y
     folds = make_folds(args.folds, y.astype(np.float64), None, corpus.document, args.seed)
     measured = []
@@ -118,14 +119,16 @@ def _cross_validate(
 
 
 def _measure(y: NDArray[np.int64], scores: NDArray[np.float64], threshold: float) -> dict[str, float]:
-    """Return the measures of the scores of pairs; the AUC is NaN if there is one class only."""
+    """Return the measures of the scores of pairs; NaN unless there are both classes."""
     related = scores > threshold
-    return {
-        "auc": float(auc(y, scores)) if len(np.unique(y)) == 2 else np.nan,
-        "f-score": f_score(y, scores, threshold),
-        "precision": float(precision_score(y, related, zero_division=0.0)),
-        "recall": float(recall_score(y, related, zero_division=0.0)),
+    measures: dict[str, Callable[[], Any]] = {
+        "auc": lambda: auc(y, scores),
+        "f-score": lambda: f_score(y, scores, threshold),
+        "precision": lambda: precision_score(y, related, zero_division=0.0),
+        "recall": lambda: recall_score(y, related, zero_division=0.0),
     }
+    both = len(np.unique(y)) == 2
+    return {name: float(measure()) if both else np.nan for name, measure in measures.items()}
 
 
 def _write(path: str, corpus: PPICorpus, scores: NDArray[np.float64], threshold: float) -> None:

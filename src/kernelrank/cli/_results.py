@@ -38,8 +38,9 @@ def describe_selection(model: Any, data: Data, args: argparse.Namespace) -> dict
     """Return the selected features of a model that selects some, in their order, with the held-out errors."""
     if not hasattr(model, "selected_"):
         return {}
-    names = None if data.preparation is None else data.preparation.features
-    names = getattr(model, "feature_names_in_", None) if names is None else names
+    made = None if data.preparation is None else data.preparation.features
+    # A ColumnTransformer puts the name of the transformer before that of the column.
+    names = getattr(model, "feature_names_in_", None) if made is None else [name.split("__", 1)[-1] for name in made]
     first = 0 if args.zero_based else 1
     rows = zip(model.selected_.tolist(), model.errors_.tolist(), strict=True)
     return {

@@ -78,7 +78,7 @@ def classify(args: argparse.Namespace) -> int:
     model = read_model(args.model, rows.X.shape[1])
     began = time.process_time()
     _widen(model, rows.X.shape[1])
-    scores = score_rows(model, fit_columns(rows.X, model.n_features_in_))
+    scores = score_rows(model, fit_columns(rows.X, model.n_features_in_), rows.qid)
     say(f"Runtime (without IO) in cpu-seconds: {time.process_time() - began:.2f}")
     swapped, shares = _swapped(rows, scores)
     correct = int((shares == 0).sum())

@@ -6,6 +6,10 @@ import re
 
 _REPLACED: tuple[tuple[str, str], ...] = (
     (r"drop=\['(.*)'\]", r"--drop '\1'"),
+    (r"\(drop\)\.", "(--drop)."),
+    (r"name it in categorical\.", "name it with --categorical."),
+    (r": (categorical|drop|keep): ", r": --\1: "),
+    (r": frame has no column", ": there is no column"),
     (r"^cv asks for", "--folds asks for"),
     (r"^n_features is", "--n-features is"),
     (r", for example with sklearn\.preprocessing\.StandardScaler, or pass smaller ones", ", or set smaller --alphas"),

@@ -14,7 +14,7 @@ from kernelrank.cli._kernels import describe_kernel
 from kernelrank.cli._methods import make_model
 from kernelrank.cli._out_of_core import check_method, is_stored, stored_data
 from kernelrank.cli._output import print_json, print_record, print_selection, print_table
-from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences
+from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences, refuse_ids
 from kernelrank.cli._preprocessing import print_columns
 from kernelrank.cli._results import describe, describe_path, describe_selection
 from kernelrank.cli._working import Working, on_terminal
@@ -23,6 +23,7 @@ from kernelrank.cli._working import Working, on_terminal
 def train(args: argparse.Namespace) -> int:
     """Train a model and save it."""
     check_target(args.output)
+    refuse_ids(args)
     searched, shown = args.alpha == "auto", on_terminal(args)
     model = make_model(args, search=searched, **({} if searched else {"alpha": args.alpha}))
     in_files = is_stored(args) or args.out_of_core is not None or args.dask is not None

@@ -65,8 +65,11 @@ class Working(Progress):
 
 
 def progress_of(model: Any, shown: bool) -> FitProgress | FoldProgress | Working:
-    """Return the display for the fit of an estimator; set it as its ``verbose`` if it has one."""
+    """Return the display for the fit of an estimator, which is its ``verbose`` if it has one."""
     if "verbose" not in model.get_params(deep=False):
         return Working(shown, "training")
-    kind = FoldProgress if hasattr(model, "alphas") else FitProgress
-    return kind(shown, patience=PATIENCE)
+    if hasattr(model, "alphas"):
+        return FoldProgress(shown, patience=PATIENCE)
+    if hasattr(model, "n_features"):
+        return FoldProgress(shown, patience=PATIENCE, what="features")
+    return FitProgress(shown, patience=PATIENCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -45,6 +46,7 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
 
     n_features: int | None
     alpha: float
+    verbose: int | Callable[[int, int], None]
     coef_: Array
     intercept_: float | Array
     support_: NDArray[np.bool_]
@@ -60,7 +62,7 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         if self.n_features is not None and self.n_features > n:
             raise ValueError(f"n_features is {self.n_features}, but X has {n} features.")
         held_out = self._hold_out(targets, queries)
-        selected, errors = _select(X, targets, queries, held_out, float(self.alpha), self.n_features)
+        selected, errors = _select(X, targets, queries, held_out, float(self.alpha), self.n_features, self._tell)
         final = self._refit(X[:, selected], targets[:, 0] if single else targets, queries)
         with refit(self) as fitted:
             fitted.__dict__.update(noted, selected_=selected, errors_=errors)
@@ -71,6 +73,12 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
             fitted.intercept_ = final.intercept_
             fitted._single, fitted._fitted_with_queries = single, queries is not None
         return self
+
+    def _tell(self, done: int, total: int, feature: int, error: float) -> None:
+        if callable(self.verbose):
+            self.verbose(done, total)
+        elif self.verbose:
+            print(f"{done} of {total}: feature {feature}, held-out error {error:.6g}", flush=True)
 
     def _hold_out(self, y: Array, queries: Codes | None) -> _HoldOut:
         raise NotImplementedError
@@ -125,6 +133,9 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
         Number of features to select. None means as long as the error decreases, and at least one.
     alpha : float, default=1e-3
         Weight of the squared norm against the MEAN squared error, as in :class:`RLS`.
+    verbose : int or callable, default=0
+        1 prints a line per selected feature. A function is called after each selection instead, with how many of how
+        many are done.
 
     Attributes
     ----------
@@ -165,9 +176,16 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
     (442, 3)
     """
 
-    def __init__(self, n_features: int | None = None, *, alpha: float = 1e-3) -> None:
+    def __init__(
+        self,
+        n_features: int | None = None,
+        *,
+        alpha: float = 1e-3,
+        verbose: int | Callable[[int, int], None] = 0,
+    ) -> None:
         self.n_features = n_features
         self.alpha = alpha
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Select features, and fit a model to them.
@@ -219,6 +237,9 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         per step.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds without queries: the same in every fit, unless None.
+    verbose : int or callable, default=0
+        1 prints a line per selected feature. A function is called after each selection instead, with how many of how
+        many are done.
 
     Attributes
     ----------
@@ -273,12 +294,14 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         query_weighting: Literal["query", "pair"] = "query",
         cv: Any = None,
         random_state: int | np.random.RandomState | None = 0,
+        verbose: int | Callable[[int, int], None] = 0,
     ) -> None:
         self.n_features = n_features
         self.alpha = alpha
         self.query_weighting = query_weighting
         self.cv = cv
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None) -> Self:
         """Select features, and fit a model to them.
@@ -347,7 +370,13 @@ class GreedyRankRLS(_GreedySelector, Ranker):
 
 
 def _select(
-    X: Any, y: Array, queries: Codes | None, held_out: _HoldOut, alpha: float, n_features: int | None
+    X: Any,
+    y: Array,
+    queries: Codes | None,
+    held_out: _HoldOut,
+    alpha: float,
+    n_features: int | None,
+    tell: Callable[[int, int, int, float], None],
 ) -> tuple[NDArray[np.intp], Array]:
     """Return the selected features, and the error after each selection."""
     m, n = X.shape
@@ -374,13 +403,15 @@ def _select(
         level=queries is None,
         centre=held_out.centre,
     )
-    errors = []
-    for number in range(n if n_features is None else n_features):
+    errors: list[float] = []
+    most = n if n_features is None else n_features
+    for number in range(most):
         feature, helps = greedy.best()
         if n_features is None and number and not helps:
             break
         greedy.select(feature)
         errors.append(greedy.error)
+        tell(number + 1, most, feature, greedy.error)
     return np.array(greedy.selected), np.array(errors)
 
 

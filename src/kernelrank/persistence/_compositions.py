@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList
 from collections.abc import Sequence
 from string import Formatter
 from typing import Any
@@ -11,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-from kernelrank._rules import FLAG, NONE, NUMBER, Rule, choice, whole
+from kernelrank._rules import FLAG, N_JOBS, NONE, NUMBER, Rule, choice, whole
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.persistence._kinds import KINDS, SIZE, Kind, is_fitted, number_of_inputs, register, require
 from kernelrank.persistence._transformers import NAMES_IN, names_fit
@@ -193,6 +194,9 @@ def _check_columns(model: Any, fitted: dict[str, Any]) -> None:
     names = None if names is None else names.tolist()
     indices = fitted["_transformer_to_input_indices"]
     parts = [part[0] for part in model.transformers]
+    # Every column is that of a part or of the remainder, which bounds the number of columns by the size of the file.
+    known = {index for some in indices.values() for index in some}
+    require(len(known) == n and max(known, default=-1) < n, f"the parts of a ColumnTransformer do not have {n} columns")
     require(list(indices) == [*parts, "remainder"], "the columns of a ColumnTransformer are not those of its parts")
     require(len(fitted["_columns"]) == len(parts), "_columns must have an element for each part")
     for name, columns in zip(parts, fitted["_columns"], strict=True):
@@ -245,6 +249,7 @@ register(
             "transformers": Rule("a list of different names, transformers and columns", _are_parts),
             "remainder": _REMAINDER,
             "sparse_threshold": NUMBER,
+            "n_jobs": N_JOBS,
             "transformer_weights": NONE | Rule("a dictionary of names and numbers", _are_weights),
             "verbose": FLAG,
             "verbose_feature_names_out": FLAG | Rule("a format of the two names", _is_plain_format),
@@ -264,11 +269,12 @@ register(
                     and len(value) == 3
                     and value[0] == "remainder"
                     and _REMAINDER.accepts(value[1])
-                    and type(value[2]) is list
+                    and isinstance(value[2], list | UserList)
                 ),
             ),
             "_transformers_feature_names_out": NAMES_IN,
         },
+        of_other_versions={"force_int_remainder_cols": (True, False, "deprecated")},
         optional=("feature_names_in_", "_transformers_feature_names_out"),
         check=_check_columns,
         n_out=lambda model: max((part.stop for part in model.output_indices_.values()), default=0),

@@ -205,15 +205,21 @@ def _check_imputer(model: Any, fitted: dict[str, Any]) -> None:
         isinstance(indicator, MissingIndicator) if model.add_indicator else indicator is None,
         "indicator_ must be a MissingIndicator exactly if add_indicator is True",
     )
-    require(
-        indicator is None or (is_fitted(indicator) and indicator.n_features_in_ == n),
-        f"indicator_ is not of {n} columns",
-    )
+    if indicator is not None:
+        require(is_fitted(indicator) and indicator.n_features_in_ == n, f"indicator_ is not of {n} columns")
+        chosen = (indicator.features, indicator.sparse, indicator.error_on_new)
+        require(chosen == ("missing-only", "auto", False), "indicator_ is not that of a SimpleImputer")
     kept = statistics if model.keep_empty_features else statistics[~_are_nan(statistics)]
+    dtype = fitted.get("_fill_dtype", fitted["_fit_dtype"])
     try:
-        kept.astype(fitted["_fill_dtype"])
+        kept.astype(dtype)
     except (TypeError, ValueError) as reason:
-        raise ModelFormatError(f"statistics_ are not of type {fitted['_fill_dtype']} ({reason})") from reason
+        raise ModelFormatError(f"statistics_ are not of type {dtype} ({reason})") from reason
+
+
+def _set_fill_dtype(model: Any) -> None:
+    """Set the type of imputed values, which scikit-learn 1.6 did not store."""
+    vars(model).setdefault("_fill_dtype", vars(model)["_fit_dtype"])
 
 
 def _are_nan(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -265,8 +271,9 @@ register(
             "_fit_dtype": _DTYPE,
             "_fill_dtype": _DTYPE,
         },
-        optional=("feature_names_in_",),
+        optional=("feature_names_in_", "_fill_dtype"),
         check=_check_imputer,
+        restore=_set_fill_dtype,
         n_out=_n_imputed,
         inner_fitted=("indicator_",),
     )
@@ -292,11 +299,12 @@ def _is_vocabulary(value: Any) -> bool:
 
 
 def _is_range(value: Any) -> bool:
-    return type(value) in (tuple, list) and len(value) == 2 and 1 <= value[0] <= value[1]
+    pair = type(value) in (tuple, list) and len(value) == 2 and all(whole(1).accepts(each) for each in value)
+    return pair and bool(value[0] <= value[1])
 
 
 _TEXTS: dict[str, Rule] = {
-    "input": choice("content", "file", "filename"),
+    "input": choice("content"),  # otherwise a prediction would open files that the texts name
     "encoding": TEXT,
     "decode_error": choice("strict", "ignore", "replace"),
     "strip_accents": choice("ascii", "unicode") | NONE,

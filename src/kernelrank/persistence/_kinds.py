@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -79,6 +81,8 @@ class Kind:
         Returns the number of columns of ``transform``.
     restore : callable, optional
         Called with a loaded object, for attributes that have a meaning in one process only.
+    of_other_versions : mapping of str to tuple
+        Parameters that only other versions of the class have, and the values that make no difference.
     inner, inner_fitted : tuple of str
         Parameters and attributes that may contain objects, unfitted or fitted ones.
     private : tuple of str
@@ -94,10 +98,16 @@ class Kind:
     check: Check = no_check
     n_out: Callable[[Any], int] | None = None
     restore: Callable[[Any], None] | None = None
+    of_other_versions: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     inner: tuple[str, ...] = ()
     inner_fitted: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
     strict: bool = True
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the parameters."""
+        return frozenset(signature(self.cls).parameters)
 
     def saves(self, name: str) -> bool:
         """Return whether an attribute of this name is saved."""

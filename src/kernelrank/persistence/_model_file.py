@@ -6,13 +6,14 @@ import os
 from importlib.metadata import version
 from typing import IO, Any
 
+import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._rules import PATH
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.io._files import replace_file
 from kernelrank.persistence._archive import Archive, write_archive
-from kernelrank.persistence._objects import Writer, decode_object, entry, list_classes
+from kernelrank.persistence._objects import Reader, Writer, entry, list_classes
 from kernelrank.persistence._registry import KINDS
 
 _FORMAT = "kernelrank model"
@@ -29,10 +30,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted RankSVM, RLS, RankRLS, their ``...CV``, GreedyRLS, GreedyRankRLS, MaxMarginClustering, OrdinalSVM,
-        RankingClassifier, KroneckerRLS, KroneckerRLSCV or TwoStepRLS; arrays of other libraries are converted to NumPy.
-        Only attributes whose names end in an underscore are saved. Metadata requests (``set_fit_request``) are not
-        saved.
+        Any fitted estimator of kernelrank, a transformer such as :class:`kernelrank.NystromMap`, or a ``Pipeline`` or
+        :class:`kernelrank.pipelines.QueryPipeline` whose steps are of kernelrank or these of scikit-learn:
+        StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PolynomialFeatures, TruncatedSVD, OneHotEncoder,
+        OrdinalEncoder, SimpleImputer, MissingIndicator, CountVectorizer, TfidfVectorizer, TfidfTransformer,
+        SelectKBest, SelectPercentile, VarianceThreshold, SelectFromModel, ColumnTransformer, and pipelines of these.
+        Of an estimator on Dask collections, save ``model.to_local()``. Arrays of other libraries are converted to
+        NumPy. Only attributes whose names end in an underscore, and those that a prediction needs, are saved. Metadata
+        requests (``set_fit_request``) are not saved.
     path : str or path-like
         Path of the file. No suffix is added; ``.kernelrank`` is recommended.
 
@@ -41,15 +46,20 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     TypeError
-        If the model is of another class, or if a parameter is not data: a splitter as `cv`, a RandomState as
-        `random_state`, a function as `kernel`, an estimator of another library as `ranker`. Such a parameter is not
-        replaced silently, because a refit would then differ; set it to None or a number before saving.
+        If the model or one of its steps is of another class, or if a parameter is not data: a splitter as `cv`, a
+        RandomState as `random_state`, a function as `kernel`, `tokenizer` or columns. The error names the step or the
+        parameter. Such a parameter is not replaced silently, because a refit would then differ; set it to None or a
+        number before saving.
+    ValueError
+        If a fitted object was changed so that it cannot predict, or if the parameter `memory` of a pipeline is not
+        None.
 
     Warnings
     --------
     A model with a nonlinear kernel predicts by comparing rows with training rows, which are its ``basis_`` (of
     relational data, ``row_basis_`` and ``column_basis_``): these rows are stored in the file and can be read by anyone
-    who gets it. Targets and queries are never stored, nor are training rows of models with ``coef_``.
+    who gets it. The same holds for the categories of encoders and the words of vectorizers. Targets and queries are
+    never stored, nor are training rows of models with ``coef_``.
 
     See Also
     --------
@@ -69,6 +79,21 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ...     loaded = load_model(Path(folder) / "model.kernelrank")
     >>> loaded.rank(X)
     array([4, 3, 2, 1])
+
+    A pipeline is one file, and finds its columns by name:
+
+    >>> import pandas as pd
+    >>> from sklearn.compose import make_column_transformer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    >>> rows = pd.DataFrame({"price": [3.0, 1.0, 2.0, 4.0], "shop": ["a", "b", "b", "a"]})
+    >>> columns = make_column_transformer((StandardScaler(), ["price"]), (OneHotEncoder(), ["shop"]))
+    >>> pipeline = make_pipeline(columns, RankSVM()).fit(rows, y=[1, 3, 2, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(pipeline, Path(folder) / "pipeline.kernelrank")
+    ...     loaded = load_model(Path(folder) / "pipeline.kernelrank")
+    >>> bool((loaded.predict(rows[["shop", "price"]]) == pipeline.predict(rows)).all())
+    True
     """
     kind = type(model)
     if kind not in KINDS:
@@ -85,7 +110,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "format": _FORMAT,
         "version": _VERSION,
         "kernelrank": version("kernelrank"),
-        "scikit-learn": version("scikit-learn"),
+        "scikit-learn": sklearn.__version__,
         **writer.encode(model),
     }
     with replace_file(path, compress=False) as handle:
@@ -95,8 +120,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Load a model that was saved with `save_model`.
 
-    Nothing in the file is executed: it holds data, and names one of a fixed set of classes. Untrusted files are safe to
-    load. Files of older versions can be loaded. The memory required is a small multiple of the size of the file: sizes
+    Nothing in the file is executed: it holds data, and names classes of a fixed set. Untrusted files are safe to
+    load. Files of older versions can be loaded, and transformers of scikit-learn that an older version of it, or the
+    same, has written. The memory required is a small multiple of the size of the file: sizes
     that the file states are checked before anything is allocated.
 
     Parameters
@@ -114,8 +140,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFormatError
-        If the file is not a model file, is damaged, or was written in a newer format than this version of kernelrank
-        supports; the message states which.
+        If the file is not a model file, is damaged, was written in a newer format than this version of kernelrank
+        supports, or has transformers of a newer scikit-learn; the message states which.
     OSError
         If the file cannot be opened.
 
@@ -161,7 +187,7 @@ def _read(handle: IO[bytes]) -> Any:
         )
     try:
         entry(document, "attributes", dict)
-        return decode_object(document, archive)
+        return Reader(archive, document.get("scikit-learn")).decode(document)
     except ModelFormatError as reason:
         raise ModelFormatError(
             f"{reason}; the file was written by kernelrank {writer!r}{_library(document)}"
@@ -170,5 +196,5 @@ def _read(handle: IO[bytes]) -> Any:
 
 def _library(document: dict[str, Any]) -> str:
     """Return the version of scikit-learn that wrote a file, if this is another one."""
-    theirs, ours = document.get("scikit-learn"), version("scikit-learn")
+    theirs, ours = document.get("scikit-learn"), sklearn.__version__
     return "" if theirs in (None, ours) else f" with scikit-learn {theirs!r}, and this is scikit-learn {ours}"

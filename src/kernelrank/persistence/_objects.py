@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from inspect import signature
+import re
 from typing import Any
 
+import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from kernelrank._arrays import to_host
 from kernelrank.exceptions import ModelFormatError
@@ -32,7 +32,7 @@ _REMEDIES = {
 
 def list_classes() -> str:
     """Return the names of the classes that can be saved, in two groups."""
-    ours = [name for name, kind in kinds_by_name().items() if kind.cls.__module__.startswith("kernelrank")]
+    ours = [name for name, kind in kinds_by_name().items() if not _is_of_library(kind)]
     others = [name for name in kinds_by_name() if name not in ours]
     return f"{', '.join(ours)}; of scikit-learn, {', '.join(others)}"
 
@@ -65,7 +65,10 @@ class Writer:
         try:
             kind.check_parameters(model)
         except ModelFormatError as reason:
-            raise ValueError(f"{owner} ({kind.cls.__name__}) cannot be saved: {reason}.") from None
+            raise ValueError(
+                f"{owner} ({kind.cls.__name__}) cannot be saved: {reason}. Set it with"
+                " set_params before saving; or pickle the model."
+            ) from None
         if fitted:
             try:
                 kind.check_fitted(model, attributes)
@@ -116,27 +119,91 @@ class _Place:
             ) from None
 
 
-def decode_object(
-    document: dict[str, Any], archive: Archive, depth: int = 0, level: int = 0, fitted: bool = True
-) -> Any:
-    """Return the object described by a document or a part of it; one without attributes is not fitted."""
-    if level > _DEEPEST:
-        raise ModelFormatError(f"objects are nested more than {_DEEPEST} deep")
-    name = entry(document, "class", str)
-    kind = kinds_by_name().get(name)
-    if kind is None:
-        raise ModelFormatError(f"unknown class {name!r}")
-    model = _construct(kind, _decode_all(kind, document, "parameters", archive, depth, level, fitted))
-    if "output" in document:
-        if document["output"] not in _OUTPUTS:
-            raise ModelFormatError(f"unknown output {document['output']!r}")
-        vars(model)[OUTPUT] = {"transform": document["output"]}
-    kind.check_parameters(model)
-    if not fitted or "attributes" not in document:
+class Reader:
+    """Decodes objects from an archive."""
+
+    def __init__(self, archive: Archive, library: Any) -> None:
+        self.archive = archive
+        self.library = library  # the version of scikit-learn that wrote the file
+
+    def decode(self, document: dict[str, Any], depth: int = 0, level: int = 0, fitted: bool = True) -> Any:
+        """Return the object described by a document or a part of it; one without attributes is not fitted."""
+        if level > _DEEPEST:
+            raise ModelFormatError(f"objects are nested more than {_DEEPEST} deep")
+        name = entry(document, "class", str)
+        kind = kinds_by_name().get(name)
+        if kind is None:
+            raise ModelFormatError(f"unknown class {name!r}")
+        if _is_of_library(kind):
+            self._check_library()
+        parameters = self._decode_all(kind, document, "parameters", depth, level, fitted)
+        model = _construct(kind, parameters)
+        if "output" in document:
+            if document["output"] not in _OUTPUTS:
+                raise ModelFormatError(f"unknown output {document['output']!r}")
+            vars(model)[OUTPUT] = {"transform": document["output"]}
+        kind.check_parameters(model)
+        if fitted and "attributes" in document:
+            _set_attributes(kind, model, self._decode_all(kind, document, "attributes", depth, level, fitted))
         return model
-    attributes = _decode_all(kind, document, "attributes", archive, depth, level, fitted)
+
+    def _check_library(self) -> None:
+        """Raise an error if a newer version of scikit-learn wrote the file: its objects may have other meanings."""
+        found, ours = _version(self.library), _version(sklearn.__version__)
+        if found is None or ours is None:
+            raise ModelFormatError("entry 'scikit-learn' is missing, or not a version")
+        if found > ours:
+            raise ModelFormatError("it has transformers of a newer scikit-learn: upgrade scikit-learn")
+
+    def _decode_all(
+        self, kind: Kind, document: dict[str, Any], what: str, depth: int, level: int, fitted: bool
+    ) -> dict[str, Any]:
+        """Decode parameters or attributes."""
+        decoded = {}
+        for name, value in entry(document, what, dict).items():
+            inside = fitted and name in kind.inner_fitted
+
+            def decode_inner(found: dict[str, Any], depth: int, inside: bool = inside) -> Any:
+                return self.decode(found, depth, level + 1, inside)
+
+            if name not in (*kind.inner, *kind.inner_fitted):
+                decoded[name] = decode(value, self.archive, depth)
+                continue
+            if isinstance(value, dict) and "tuple" not in value:
+                entry(value, "class", str)
+                if inside:
+                    entry(value, "attributes", dict)
+            decoded[name] = decode(value, self.archive, depth, decode_inner)
+        return decoded
+
+
+def _is_of_library(kind: Kind) -> bool:
+    return kind.cls.__module__.startswith("sklearn.")
+
+
+def _version(text: Any) -> tuple[int, int] | None:
+    """Return the first two numbers of a version."""
+    found = re.match(r"(\d{1,9})\.(\d{1,9})", text) if isinstance(text, str) else None
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def _construct(kind: Kind, parameters: dict[str, Any]) -> Any:
+    name = kind.cls.__name__
+    for unknown in sorted(parameters.keys() - kind.names):
+        value = parameters.pop(unknown)
+        if not any(type(value) is type(each) and value == each for each in kind.of_other_versions.get(unknown, ())):
+            raise ModelFormatError(f"{name} has no parameter {unknown!r}")
+    try:
+        return kind.cls(**parameters)
+    except TypeError as reason:  # a parameter without a default is missing
+        raise ModelFormatError(f"a {name} is invalid ({reason})") from reason
+
+
+def _set_attributes(kind: Kind, model: Any, attributes: dict[str, Any]) -> None:
+    """Set the attributes of a fit after checking them."""
+    name = kind.cls.__name__
     for unknown in attributes:
-        if not kind.saves(unknown) or unknown in signature(kind.cls).parameters:
+        if not kind.saves(unknown) or unknown in kind.names:
             raise ModelFormatError(f"{unknown!r} is not an attribute of a fitted {name}")
     vars(model).update(attributes)
     try:
@@ -147,39 +214,6 @@ def decode_object(
         raise ModelFormatError(f"the values of a {name} do not belong together ({reason})") from reason
     if kind.restore is not None:
         kind.restore(model)
-    return model
-
-
-def _construct(kind: Kind, parameters: dict[str, Any]) -> BaseEstimator:
-    name = kind.cls.__name__
-    for unknown in sorted(parameters.keys() - signature(kind.cls).parameters.keys()):
-        raise ModelFormatError(f"{name} has no parameter {unknown!r}")
-    try:
-        return kind.cls(**parameters)
-    except TypeError as reason:  # a parameter without a default is missing
-        raise ModelFormatError(f"a {name} is invalid ({reason})") from reason
-
-
-def _decode_all(
-    kind: Kind, document: dict[str, Any], what: str, archive: Archive, depth: int, level: int, fitted: bool
-) -> dict[str, Any]:
-    """Decode parameters or attributes."""
-    decoded = {}
-    for name, value in entry(document, what, dict).items():
-        inside = fitted and name in kind.inner_fitted
-
-        def decode_inner(found: dict[str, Any], depth: int, inside: bool = inside) -> Any:
-            return decode_object(found, archive, depth, level + 1, inside)
-
-        if name in (*kind.inner, *kind.inner_fitted):
-            if isinstance(value, dict) and "tuple" not in value:
-                entry(value, "class", str)
-                if inside:
-                    entry(value, "attributes", dict)
-            decoded[name] = decode(value, archive, depth, decode_inner)
-        else:
-            decoded[name] = decode(value, archive, depth)
-    return decoded
 
 
 def entry(document: dict[str, Any], name: str, kind: type) -> Any:

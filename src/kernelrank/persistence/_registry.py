@@ -16,7 +16,8 @@ from kernelrank.kernels import AllPaths, Precomputed
 from kernelrank.persistence import _compositions, _encoders, _transformers  # each adds its classes
 from kernelrank.persistence._fitted import ESTIMATORS, INNER, PRIVATE, check_fitted, check_kernel, check_kernel_of
 from kernelrank.persistence._kinds import KINDS, SIZE, ArrayOf, Kind, register, require
-from kernelrank.persistence._transformers import NAMES_IN, names_fit
+from kernelrank.persistence._transformers import NAMES_IN, as_many_as_in, names_fit
+from kernelrank.pipelines import QueryScaler
 
 __all__ = ["KINDS", "_compositions", "_encoders"]
 
@@ -82,6 +83,17 @@ register(
         optional=("feature_names_in_", "basis_"),
         check=_check_nystrom,
         n_out=lambda model: int(model.n_components_),
+    )
+)
+
+
+register(
+    Kind(
+        QueryScaler,
+        attributes={"n_features_in_": SIZE, "feature_names_in_": NAMES_IN},
+        optional=("feature_names_in_",),
+        check=names_fit,
+        n_out=as_many_as_in,
     )
 )
 

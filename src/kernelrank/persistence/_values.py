@@ -14,6 +14,7 @@ where the caller allows it.
 from __future__ import annotations
 
 import math
+from collections import UserList
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
@@ -84,6 +85,8 @@ def encode(
     """
     if depth > _DEEPEST:
         raise NotDataError(f"nested more than {_DEEPEST} deep")
+    if isinstance(value, UserList):  # as older versions of scikit-learn have for the columns of a remainder
+        value = value.data
     kind = type(value)
     if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
         return value

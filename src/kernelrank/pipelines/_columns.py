@@ -13,6 +13,7 @@ from kernelrank._columns import as_frame
 from kernelrank._validation import QID_COLUMN
 
 _TEXTS = (nw.String, nw.Categorical, nw.Enum)
+_LARGEST = 1e150  # number whose square, times the number of rows, is finite
 _MOSTLY = 0.5  # share of numbers among the values of a text column from which the others are taken for mistakes
 
 
@@ -129,6 +130,11 @@ def _why_not(series: nw.Series[Any]) -> str | None:
                 " numbers or by missing values, or leave the column out (drop)."
             )
         low, high = np.nanmin(values), np.nanmax(values)
+        if max(-low, high) > _LARGEST:
+            raise ValueError(
+                f"The column {series.name!r} holds numbers up to {max(-low, high):.3g}, whose squares float64 cannot"
+                " represent. Divide the column by a large number, or leave it out (drop)."
+            )
     else:
         low, high = series.min(), series.max()
     return "all values are equal" if low == high and not n_missing else None
