@@ -30,7 +30,7 @@ similar one. Here they run on the same rows, one after the other, on the same ma
 objective, gap and test error of all of them in the same way. The other sections measure parts of the package.
 
 ```sh
-make bench          # counting, training, paths, Dask clusters, metrics, files, tables, relational and large data, exports
+make bench          # counting, training, paths, Dask clusters, metrics, files, tables, relations, large data, exports
 make bench-peers    # makes .venv-peers, then compares with other packages
 make bench-rlscore  # makes .venv-rlscore, by Python 3.6, then compares with RLScore
 .venv-peers/bin/python -m benchmarks.peers.run --help   # parts of the comparison
