@@ -159,10 +159,10 @@ def readings(tables: Tables) -> list[str]:
     return [
         f"Training takes {ours / read:.1f} times as long as reading the file by polars. That includes "
         f"{imports / read:.1f} times for imports, scikit-learn above all, and {train / read:.1f} times for training "
-        f"one model on one thread. It is {ours / whole:.1f} times as long as reading with the types from all rows, which "
-        "`load_table` guarantees: it takes types from the first 10,000 rows, and from all only if later ones do not "
-        f"agree. Preparing takes {prepare / read:.1f} times as long as reading; scikit-learn's `fit_transform` takes "
-        f"{gain:.1f} times as long for the same features."
+        f"one model on one thread. It is {ours / whole:.1f} times as long as reading with the types from all rows, "
+        "which `load_table` guarantees: it takes types from the first 10,000 rows, and from all only if later "
+        f"ones do not agree. Preparing takes {prepare / read:.1f} times as long as reading; "
+        f"scikit-learn's `fit_transform` takes {gain:.1f} times as long for the same features."
     ]
 
 
