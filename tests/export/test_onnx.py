@@ -214,7 +214,10 @@ def test_encoders(engines, rng, encoder):
     model = make_pipeline(encoder, RankRLS()).fit(frame[["colour"]], rng.normal(size=m))
     rows = frame.to_dict("records")
     # The empty text is a category of this column.
-    assert_equal(engines.onnx_scores(to_onnx(model), rows), model.predict(frame[["colour"]]))
+    found = to_onnx(model)
+    assert_equal(engines.onnx_scores(found, rows), model.predict(frame[["colour"]]))
+    [keys] = [each.t.string_data for node in found.graph.node for each in node.attribute if each.name == "keys_tensor"]
+    assert len(set(keys)) == len(keys)
     if str(encoder) != "OrdinalEncoder()":  # it encodes a missing value as NaN, which models refuse
         model.fit(frame[["size"]], rng.normal(size=m))
         assert_equal(engines.onnx_scores(to_onnx(model), rows), model.predict(frame[["size"]]))
