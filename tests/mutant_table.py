@@ -26,11 +26,111 @@ CORE = "tests/pairs tests/losses"
 STORES = "tests/io/test_row_store.py tests/estimators/test_stored_rows.py"
 
 PARTS = "tests/solvers/test_parted.py"
+EXPORTS = "tests/export tests/cli/test_export.py"
 DASK = "tests/dask/test_dask_rank_svm.py tests/dask/test_dask_rank_svm_cv.py tests/dask/test_dask_rank_rls.py"
 
 RELATIONAL = "tests/relational/test_kronecker_rls.py tests/solvers/test_separation.py"
 
 MUTANTS = {
+    "src/kernelrank/export/_form.py": (
+        EXPORTS,
+        [
+            ("missing = (self.missing - centre) * factor + shift\n        if", "missing = self.missing\n        if"),
+            ("centre = self.centre + centre / self.factor", "centre = self.centre + centre"),
+            ("if self.shift == 0 and self.factor != 0:", "if False:"),
+            ("shift=(self.shift - centre) * factor + shift", "shift=self.shift * factor + shift"),
+            ("scale(self.unknown), scale(self.missing)", "scale(self.unknown), self.missing"),
+            ("scale(self.other), scale", "self.other, scale"),
+            ("table[place] += (value - feature.other) * weight", "table[place] += value * weight"),
+            ("nan if isnan(feature.unknown) else feature.unknown * weight", "feature.other * weight"),
+            ("nan if isnan(feature.missing) else feature.missing * weight", "feature.unknown * weight"),
+        ],
+    ),
+    "src/kernelrank/export/_steps.py": (
+        EXPORTS,
+        [
+            ("made if weight == 1 else", "made if True else"),
+            ("stop = positions[stop] + 1", "stop = positions[stop]"),
+            ("centre, factor, low) for", "centre, factor) for"),
+            ("step.mean_ if step.with_mean else None", "step.mean_"),
+            ("step.center_ if step.with_centering else None", "None"),
+            ("if not _is_missing(pair[1])]", "if True]"),
+            ("(0 if rare is None else len(rare) - 1) - (drop is not None)", "(0 if rare is None else len(rare) - 1)"),
+            ("if len(gaps) > 1:", "if False:"),
+            ("if feature.fill is not None:", "if False:"),
+            ("by_place.pop(len(known), 0.0) if gaps else", "by_place.get(0, 0.0) if gaps else"),
+            ('if step.handle_unknown == "error":', "if False:"),
+            ('getattr(step, "clip", False)', "False"),
+        ],
+    ),
+    "src/kernelrank/export/_terms.py": (
+        EXPORTS,
+        [
+            ("number.factor * (centre - number.centre) + number.shift", "number.shift"),
+            ("weight += w * number.factor * scale", "weight += w * scale"),
+            ("missing += nan if isnan(number.missing) else w * number.missing", "missing += w"),
+            ("_known(each) is known or _known(each) == known for", "True for"),
+            ("if not _is_zero(term)]", "]"),
+        ],
+    ),
+    "src/kernelrank/export/_sql.py": (
+        EXPORTS,
+        [
+            ('.replace("\'", "\'\'")', ""),
+            ("""name.replace('"', '""')""", "name"),
+            ("_SUMMED_AT_ONCE = 50", "_SUMMED_AT_ONCE = 5000"),
+            ("term.weight / term.scale", "term.weight"),
+            ("if term.present:\n        text", "if False:\n        text"),
+            ("if value != term.unknown:", "if value > term.unknown:"),
+            ('"NULL"\n', '"0E0"\n'),
+            ('f"({text})" if value < 0 else text', "text"),
+        ],
+    ),
+    "src/kernelrank/export/_search.py": (
+        EXPORTS,
+        [
+            ("weight=each.weight / each.scale, scale=1.0", "scale=1.0"),
+            ("term.present - term.weight * term.centre / term.scale", "term.present"),
+            ("if value != unseen]", "if value > unseen]"),
+            ("value - unseen) for", "value) for"),
+            ("term.missing - unseen))", "term.missing))"),
+            ("feature.low if feature.weight >= 0 else feature.high", "feature.low"),
+            ("numbers.min(initial=0.0)", "numbers.min()"),
+            ("numbers.max(initial=0.0)", "numbers.max()"),
+            ("(np.abs(numbers) > _LARGEST).any()", "False"),
+        ],
+    ),
+    "src/kernelrank/export/_kernels.py": (
+        EXPORTS,
+        [
+            ("centre = basis.mean(axis=0)", "centre = 0 * basis.mean(axis=0)"),
+            ("2.0 * gamma * others.T", "gamma * others.T"),
+            ("kernel.gamma * basis.T", "basis.T"),
+            ("graph.constant(kernel.coef0)", "graph.constant(1.0)"),
+            ('"Add" if isinstance(kernel, Sum) else "Mul"', '"Add"'),
+            ("Polynomial(3, gamma=1.0 / basis.shape[1])", "Polynomial(3)"),
+        ],
+    ),
+    "src/kernelrank/export/_onnx.py": (
+        EXPORTS,
+        [
+            ("while output in inputs.names:", "while False:"),
+            ("order = order + places", "order = places + order"),
+            ("if any(shifts := ", "if not (shifts := "),
+            ("graph.constant(scorer.offset))", "graph.constant(0 * scorer.offset))"),
+            ("if form.names is None and not", "if not"),
+            ("return texts != {False}", "return True"),
+        ],
+    ),
+    "src/kernelrank/export/_graph.py": (
+        EXPORTS,
+        [
+            ('if "" in known:', "if False:"),
+            ("[*range(n_known), n_known + 1]", "[*range(n_known), n_known]"),
+            ("[1], [n_known])", "[1], [n_known + 1])"),
+            ("if np.isinf(numbers).any():", "if False:"),
+        ],
+    ),
     # Relational data
     "src/kernelrank/solvers/kronecker/_complete.py": (
         RELATIONAL,

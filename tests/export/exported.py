@@ -28,7 +28,7 @@ def make_table(rng, m=120):
             "qid": np.arange(m) // 8,
         }
     )
-    for name, share in (("price", 0.3), ('say "kind"', 0.2)):
+    for name, share in (("price", 0.3), ("district", 0.2), ('say "kind"', 0.2)):
         table = table.with_columns(pl.when(pl.Series(rng.random(m) >= share)).then(pl.col(name)).alias(name))
     # Equal rows in a query are ties.
     return pl.concat([table, table[: m // 8]]).sort("qid")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 
 import numpy as np
 import onnx
@@ -213,7 +214,10 @@ def test_encoders(engines, rng, encoder):
     model = make_pipeline(encoder, RankRLS()).fit(frame[["colour"]], rng.normal(size=m))
     rows = frame.to_dict("records")
     # The empty text is a category of this column.
-    assert_equal(engines.onnx_scores(to_onnx(model), rows), model.predict(frame[["colour"]]))
+    found = to_onnx(model)
+    assert_equal(engines.onnx_scores(found, rows), model.predict(frame[["colour"]]))
+    [keys] = [each.t.string_data for node in found.graph.node for each in node.attribute if each.name == "keys_tensor"]
+    assert len(set(keys)) == len(keys)
     if str(encoder) != "OrdinalEncoder()":  # it encodes a missing value as NaN, which models refuse
         model.fit(frame[["size"]], rng.normal(size=m))
         assert_equal(engines.onnx_scores(to_onnx(model), rows), model.predict(frame[["size"]]))
@@ -320,6 +324,17 @@ def test_numbers_beyond_float32_are_refused(rng):
     to_onnx(model)
     with pytest.raises(ValueError, match='cannot be exported with dtype="float32"'):
         to_onnx(model, dtype="float32")
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_imputers_of_columns_without_values(engines, rng, kept):
+    X, y = make_rows(rng)
+    X[:, 1], X[::4, 2] = np.nan, np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a column has no values
+        imputer = SimpleImputer(add_indicator=True, keep_empty_features=kept)
+        model = make_pipeline(imputer, StandardScaler(), RankRLS()).fit(X, y)
+        assert_equal(engines.onnx_scores(to_onnx(model), X), model.predict(X), 1e-9)
 
 
 def test_a_file_of_2_gib_is_refused(rng, monkeypatch):

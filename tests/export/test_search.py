@@ -78,6 +78,17 @@ def test_scalers(engines, rng, engine, scaler):
 
 
 @both
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("level", [-5.0, 5.0])
+def test_documents_without_a_feature_are_within_the_bounds(engines, engine, sign, level):
+    X = np.array([[0.0], [1.0], [2.0]]) + level
+    model = RankSVM().fit(X, sign * X[:, 0])
+    scores = getattr(engines, engine)(FORMATS[engine](model, "m", bounds=X), [{"x0": level}, {"x0": level + 2}, {}])
+    assert scores.min() >= 0
+    np.testing.assert_allclose(np.diff(scores), np.diff(model.predict([[level], [level + 2], [0.0]])), rtol=1e-6)
+
+
+@both
 def test_a_scaler_keeps_the_digits_of_a_large_offset(engines, rng, engine):
     """Dates in seconds are near 1.7e9; float32 has 128 of them between neighbours, but sums of them have fewer."""
     X = np.column_stack([np.float32(1.7e9 + 1e7 * rng.random(50)), rng.normal(size=50)]).astype(np.float64)

@@ -140,7 +140,7 @@ class Form:
 
 def tabulate(features: list[Category], weights: Matrix) -> Matrix:
     """Combine the features of one column linearly: a row per known category, then one for unknown, and for missing."""
-    n_known = max(len(feature.known) for feature in features)
+    n_known = len(features[0].known)
     table = np.zeros((n_known + 2, weights.shape[1]))
     table[:n_known] = np.array([feature.other for feature in features]) @ weights
     for feature, weight in zip(features, weights, strict=True):

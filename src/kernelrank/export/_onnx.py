@@ -123,7 +123,7 @@ class _Inputs:
         self.form, self.graph = form, graph
         self.columns = by_column(form)
         self.texts = {
-            column: _is_text([key for each in features for key in each.known], form.column_names[column])
+            column: _is_text(features[0].known, form.column_names[column])
             for column, features in self._categories().items()
         }
         self._matrix: str | None = None
@@ -178,8 +178,7 @@ class _Inputs:
     def look_up(self, features: list[Category], table: Matrix) -> str:
         """Return the row of a table for the category of each row."""
         column = features[0].column
-        known = max((each.known for each in features), key=len)
-        return self.graph.look_up(self.column(column), known, table, text=self.texts[column])
+        return self.graph.look_up(self.column(column), features[0].known, table, text=self.texts[column])
 
     def _categories(self) -> dict[int, list[Category]]:
         found = {
@@ -194,8 +193,8 @@ class _Inputs:
         return any(isinstance(each, Number) for each in self.form.features)
 
 
-def _is_text(known: list[Any], column: str) -> bool:
-    """Return whether a column of categories is text; a column that is only missing or not has none."""
+def _is_text(known: tuple[Any, ...], column: str) -> bool:
+    """Return whether a column of categories is text."""
     texts = {isinstance(key, str) for key in known}
     if len(texts) > 1:
         raise ValueError(f"The column {column!r} cannot be exported to ONNX: its categories are text and numbers.")
@@ -224,7 +223,7 @@ def _expansion(form: Form, scorer: Expansion, inputs: _Inputs) -> str:
         order, matrix = inputs.numbers()
         blocks.append(matrix)
     for places, features in inputs.categories():
-        n_rows = len(max((each.known for each in features), key=len)) + 2
+        n_rows = len(features[0].known) + 2
         require_memory(8.0 * n_rows * len(places), "The table of encoded categories", "Group infrequent categories.")
         blocks.append(inputs.look_up(features, tabulate(features, np.eye(len(places)))))
         order = order + places

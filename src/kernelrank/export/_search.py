@@ -245,12 +245,14 @@ def _features(model: Any, name: str, feature_names: Any, bounds: Any, target: st
         raise ValueError("name must not be empty.")
     form = describe(model, target, feature_names)
     features: list[_Feature] = []
+    limits = None if bounds is None else _Bounds(bounds, form)
+    names = form.column_names
     for term in fold(form, target).terms:
-        column = form.column_names[term.column]
+        column = names[term.column]
         if isinstance(term, Levels):
             features += _of_levels(column, term)
         else:
-            features += _of_slope(column, term, None if bounds is None else _range(bounds, form, term.column))
+            features += _of_slope(column, term, None if limits is None else limits.of(term.column))
     if bounds is not None:
         features = [_non_negative(each) for each in features]
     if not features:
@@ -281,38 +283,45 @@ def _of_levels(column: str, term: Levels) -> list[_Feature]:
     return found
 
 
-def _range(bounds: Any, form: Form, column: int) -> tuple[float, float]:
-    """Return the smallest and the largest value of a column and 0; a missing value is a 0 for the engine."""
-    frame = as_frame(bounds)
-    if frame is not None and form.fitted_names is not None:
-        name = form.fitted_names[column]
-        if name not in frame.columns:
+class _Bounds:
+    """Rows between whose smallest and largest values the columns of a model lie."""
+
+    def __init__(self, bounds: Any, form: Form) -> None:
+        self._names, self._fitted = form.column_names, form.fitted_names
+        self._frame = as_frame(bounds) if form.fitted_names is not None else None
+        if self._frame is not None:
+            return
+        if sp.issparse(bounds) and bounds.shape[0]:
+            bounds = np.vstack([bounds.min(axis=0).toarray(), bounds.max(axis=0).toarray()])
+        try:
+            self._matrix: NDArray[Any] = np.asarray(bounds)
+        except ValueError:
+            self._matrix = np.empty(0)
+        if self._matrix.ndim != 2 or self._matrix.shape[1] != form.n_columns:
+            raise ValueError(
+                f"bounds must be rows of {form.n_columns} columns, as the rows that the model was fitted to, got"
+                f" {show(bounds)}."
+            )
+
+    def of(self, column: int) -> tuple[float, float]:
+        """Return the smallest and the largest value of a column and 0; a missing value is a 0 for the engine."""
+        values = self._matrix[:, column] if self._frame is None else self._column(column)
+        try:
+            numbers = np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            numbers = np.array([np.inf])
+        numbers = numbers[~np.isnan(numbers)]
+        if not np.isfinite(numbers).all() or len(values) == 0:
+            raise ValueError(f"bounds must be finite numbers, but those of {self._names[column]!r} are not.")
+        return float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))
+
+    def _column(self, column: int) -> NDArray[Any]:
+        assert self._frame is not None
+        assert self._fitted is not None
+        name = self._fitted[column]
+        if name not in self._frame.columns:
             raise ValueError(f"bounds must have the columns of the model, but {name!r} is missing.")
-        values = frame[name].to_numpy()
-    else:
-        values = _matrix(bounds, form.n_columns)[:, column]
-    try:
-        numbers = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([np.inf])
-    numbers = numbers[~np.isnan(numbers)]
-    if not np.isfinite(numbers).all() or len(values) == 0:
-        raise ValueError(f"bounds must be finite numbers, but those of {form.column_names[column]!r} are not.")
-    return float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))
-
-
-def _matrix(bounds: Any, n_columns: int) -> NDArray[Any]:
-    if sp.issparse(bounds) and bounds.shape[0]:
-        bounds = np.vstack([bounds.min(axis=0).toarray(), bounds.max(axis=0).toarray()])
-    try:
-        matrix = np.asarray(bounds)
-    except ValueError:
-        matrix = np.empty(0)
-    if matrix.ndim != 2 or matrix.shape[1] != n_columns:
-        raise ValueError(
-            f"bounds must be rows of {n_columns} columns, as the rows that the model was fitted to, got {show(bounds)}."
-        )
-    return matrix
+        return self._frame[name].to_numpy()
 
 
 def _non_negative(feature: _Feature) -> _Feature:

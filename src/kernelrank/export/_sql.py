@@ -82,8 +82,8 @@ def to_sql(model: Any, feature_names: Any = None, *, table: str | None = None) -
     (TEXT | NONE)("table", table)
     form = describe(model, "SQL", feature_names)
     folded = fold(form, "SQL")
-    names = [_identifier(name, "a column name") for name in form.column_names]
-    terms = [_term(names[term.column], term) for term in folded.terms]
+    names = form.column_names
+    terms = [_term(_identifier(names[term.column], "a column name"), term) for term in folded.terms]
     expression = _sum([_number(folded.offset), *terms] if folded.offset or not terms else terms)
     if table is None:
         return expression

@@ -138,7 +138,7 @@ def _impute(step: Any, name: str, features: list[Feature]) -> list[Feature]:
     pairs = [pair for pair in zip(features, statistics, strict=True) if not _is_missing(pair[1])]
     filled = [_fill(feature, value) for feature, value in pairs]
     if step.add_indicator:
-        filled += [_indicate(features[k], statistics[k]) for k in step.indicator_.features_.tolist()]
+        filled += [_indicate(features[k], statistics[k], name) for k in step.indicator_.features_.tolist()]
     return filled
 
 
@@ -149,11 +149,14 @@ def _fill(feature: Feature, value: Any) -> Feature:
     return feature if not isnan(feature.missing) else replace(feature, missing=float(value))
 
 
-def _indicate(feature: Feature, value: Any) -> Feature:
-    """Return 1 where a column is missing, and 0 elsewhere."""
-    if isinstance(value, Real):
-        return Number(feature.column, factor=0.0, missing=1.0)
-    return Category(feature.column, (), {}, 0.0, 0.0, 1.0)
+def _indicate(feature: Feature, value: Any, name: str) -> Feature:
+    """Return 1 where a number is missing, and 0 elsewhere."""
+    if not isinstance(value, Real):
+        raise ValueError(
+            f"The step {name!r} (SimpleImputer) cannot be exported with add_indicator=True for text: an encoder without"
+            " an imputer has a feature for missing categories."
+        )
+    return Number(feature.column, factor=0.0, missing=1.0)
 
 
 def _one_hot(step: Any, name: str, features: list[Feature]) -> list[Feature]:
@@ -191,15 +194,17 @@ def _probe(step: Any, name: str, features: list[Feature], widths: Sequence[int])
     assert found.shape[1] == ends[-1]
     encoded: list[Feature] = []
     for k, (feature, known, gaps) in enumerate(columns):
-        unknown = _unseen(step, rows[0], k)[ends[k] : ends[k + 1]]
+        unknown = _unseen(step, rows[0], k)[ends[k] : ends[k + 1]].tolist()
         block = found[: len(known) + len(gaps), ends[k] : ends[k + 1]].tocsc()
+        places, values = np.split(block.indices, block.indptr[1:-1]), np.split(block.data, block.indptr[1:-1])
+        shared = tuple(known)
+        filled = known.index(feature.fill) if feature.fill in known else None
         for j in range(widths[k]):
-            column = block[:, [j]].tocoo()
-            values = dict(zip(column.row.tolist(), column.data.tolist(), strict=True))
-            of_gap = values.pop(len(known), 0.0) if gaps else float(unknown[j])
+            by_place = dict(zip(places[j].tolist(), values[j].tolist(), strict=True))
+            missing = by_place.pop(len(known), 0.0) if gaps else unknown[j]
             if feature.fill is not None:
-                of_gap = values.get(known.index(feature.fill), 0.0) if feature.fill in known else float(unknown[j])
-            encoded.append(Category(feature.column, tuple(known), values, 0.0, float(unknown[j]), of_gap))
+                missing = unknown[j] if filled is None else by_place.get(filled, 0.0)
+            encoded.append(Category(feature.column, shared, by_place, 0.0, unknown[j], missing))
     return encoded
 
 

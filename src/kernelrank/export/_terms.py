@@ -68,14 +68,19 @@ def by_column(form: Form) -> dict[int, list[tuple[int, Encoded]]]:
     for place, feature in enumerate(form.features):
         columns[feature.column].append((place, feature))
     for column, features in columns.items():
-        # A feature that only states whether a category is missing knows none.
-        uses = {each.known if isinstance(each, Category) else None for _, each in features} - {()}
-        if len(uses) > 1:
+        known = _known(features[0][1])
+        # Features of one encoder share their categories, of which there may be many.
+        if not all(_known(each) is known or _known(each) == known for _, each in features):
             raise ValueError(
                 f"The column {form.column_names[column]!r} cannot be exported: it is used as a number and as a"
                 " category, or by encoders that know different categories."
             )
     return dict(columns)
+
+
+def _known(feature: Encoded) -> tuple[Any, ...] | None:
+    """Return the known categories; None for a number."""
+    return feature.known if isinstance(feature, Category) else None
 
 
 def _fold(features: list[tuple[int, Encoded]], scorer: Linear) -> Slope | Levels:
@@ -84,8 +89,7 @@ def _fold(features: list[tuple[int, Encoded]], scorer: Linear) -> Slope | Levels
     column = features[0][1].column
     if categories:
         table = tabulate(categories, weights)[:, 0]
-        known = max((feature.known for feature in categories), key=len)
-        return Levels(column, known, table[:-2], float(table[-2]), float(table[-1]))
+        return Levels(column, categories[0].known, table[:-2], float(table[-2]), float(table[-1]))
     numbers = [feature for _, feature in features if isinstance(feature, Number)]
     return _slope(column, numbers, weights[:, 0].tolist())
 
