@@ -64,7 +64,7 @@ INNER: dict[type, tuple[str, str]] = {
 }
 
 # Attributes of a fit whose names do not end in an underscore. The training data are not included.
-PRIVATE = ("_fitted_with_queries", "_single")
+PRIVATE = ("_fitted_with_queries", "_fitted_with_censored", "_single")
 
 # Known optional attributes: the type of a value, or the type and axes of an array. The axis n_outputs is absent in a
 # model with one output.
@@ -84,6 +84,7 @@ _TYPES: dict[str, type] = {
     "row_kernel_": Kernel,
     "column_kernel_": Kernel,
     "_fitted_with_queries": bool,
+    "_fitted_with_censored": bool,
     "_single": bool,
 }
 _ARRAYS: dict[str, tuple[type, tuple[str, ...]]] = {
