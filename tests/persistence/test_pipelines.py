@@ -177,7 +177,7 @@ def test_every_public_estimator_alone_and_as_a_last_step(path, rng, cls):
 
 
 def test_estimators_of_dask_name_the_remedy(path):
-    with pytest.raises(TypeError, match=r"got a RankSVM\. Save model\.to_local\(\)"):
+    with pytest.raises(TypeError, match=r"got a RankSVM\. It is for Dask: save model\.to_local\(\)"):
         save_model(DaskRankSVM(), path)
 
 

@@ -44,6 +44,7 @@ class _FoldPairs:
 
     train: NDArray[np.bool_] | None
     n_pairs: int | float = 0
+    censored: ClassVar[bool] = False  # censored utilities are refused
 
 
 @dataclass(frozen=True)
