@@ -267,6 +267,9 @@ def test_mistakes_in_training(shell, houses, tmp_path):
     table = pl.read_csv(houses)
     table.with_columns(when=when).write_parquet(tmp_path / "t.parquet")
     refused(tmp_path / "t.parquet")("t.parquet: The column 'when' holds values of type Date", "days since", "--drop")
+    refused(changed(houses, when=pl.Series([f"2020-01-{1 + k % 9:02}" for k in range(N)])))(
+        "other.csv: The column 'when' holds dates as text, such as '2020-01-01'", "(--drop)", "--categorical"
+    )
     refused(changed(houses, area=infinite))("other.csv: The column 'area' holds inf in row 1")
     refused(changed(houses, rooms=pl.Series(["3"] * 9 + ["many"] * 3 + ["4"] * (N - 12))))(
         "'many' in row 10", "--categorical"

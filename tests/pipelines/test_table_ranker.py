@@ -1,5 +1,6 @@
 """Rankers for tables with numbers, text, booleans and missing values."""
 
+import re
 from datetime import date
 
 import numpy as np
@@ -225,6 +226,20 @@ def test_what_is_neither_number_nor_category(columns, kind, values):
     with pytest.raises(ValueError, match=rf"The column 'when' holds values of type .*{remedy}.*leave it out \(drop\)"):
         make_table_ranker(frame)
     make_table_ranker(frame, drop=["when"])
+
+
+@kinds
+@pytest.mark.parametrize("hour", ["", " 12:30", "T12:30:00+01:00"])
+def test_dates_as_text(columns, kind, hour):
+    days = [None, *(f"2024-05-{1 + k % 28:02}{hour}" for k in range(N - 1))]
+    frame = kind({**columns, "when": days})
+    with pytest.raises(
+        ValueError, match=rf"'when' holds dates as text, such as '2024-05-01{re.escape(hour)}'.*days since"
+    ):
+        make_table_ranker(frame)
+    make_table_ranker(frame, drop=["when"])
+    make_table_ranker(frame, categorical=["when"])
+    make_table_ranker(kind({**columns, "when": [*days[:-1], "soon"]}))  # not a column of dates
 
 
 @kinds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -60,6 +61,7 @@ def sort_columns(
             counts = value_counts(series)
             if name not in categorical:
                 _refuse_numbers(series, counts)
+                _refuse_dates(series.name, counts)
             reason, n = _why_not_category(counts, min_frequency), _count_features(counts, min_frequency)
         else:
             reason, n = _why_not(series), 2
@@ -171,6 +173,16 @@ def _refuse_numbers(series: nw.Series[Any], counts: dict[Any, int]) -> None:
         )
 
 
+def _refuse_dates(name: str, counts: dict[Any, int]) -> None:
+    """Raise an error for a column of dates that were read as text: nearly each would be a category of its own."""
+    texts = [value for value in counts if value is not None]
+    if texts and all(_is_date(value) for value in texts):
+        raise ValueError(
+            f"The column {name!r} holds dates as text, such as {min(texts)!r}. Convert it to numbers, such as days"
+            " since a fixed date, or leave it out (drop). If it is a category, name it in categorical."
+        )
+
+
 def count_missing(series: nw.Series[Any]) -> int:
     """Return how many values are missing, NaN included."""
     if series.dtype.is_float():
@@ -193,3 +205,14 @@ def _is_number(text: str) -> bool:
         return not math.isnan(float(text))
     except ValueError:
         return False
+
+
+def _is_date(value: Any) -> bool:
+    """Return whether a value is text of a date or time in the format of ISO 8601, with hyphens."""
+    if not (isinstance(value, str) and value[4:5] == "-"):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True

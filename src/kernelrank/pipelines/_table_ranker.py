@@ -83,8 +83,9 @@ def make_table_ranker(
     Raises
     ------
     ValueError
-        If a column is named that is not there; if one holds infinite values, dates, or other things that are neither
-        numbers nor categories, or text most of which are numbers; or if there are no features.
+        If a column is named that is not there; if one holds infinite values, dates, dates as text, such as
+        "2024-05-01", or other things that are neither numbers nor categories, or text most of which are numbers; or if
+        there are no features.
 
     Warns
     -----
