@@ -69,6 +69,16 @@ def test_alpha_is_chosen_inside(shell, train):
     assert fields_of(found) == fields_of(vars(expected))
 
 
+def test_folds_are_averaged(shell, patients):
+    path, X, ill, _ = patients
+    options = ("--target", "ill", "--scale", "none", "--drop", "patient", "--method", "ranksvm", "--folds", 4)
+    found = shell("estimate", path, *options, "--json").json
+    assert fields_of(found) == fields_of(vars(estimate_auc(RankSVM(), X, ill, strategy="averaged", cv=4)))
+    shell("estimate", path, *options, "--strategy", "tournament").assert_refused(
+        "--folds cannot be used with --strategy tournament, which holds out pairs"
+    )
+
+
 def test_mistakes(shell, patients, train):
     path = patients[0]
     shell("estimate", path).assert_refused("--target")

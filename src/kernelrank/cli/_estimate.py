@@ -57,7 +57,8 @@ def _make_model(args: argparse.Namespace) -> Any:
 
 def _options(args: argparse.Namespace, data: Data, groups: Any) -> dict[str, Any]:
     return {
-        "strategy": args.strategy,
+        # Folds are only of use to strategies that hold out folds.
+        "strategy": "averaged" if args.strategy is None and args.folds is not None else args.strategy,
         "cv": args.folds,
         "qid": data.qid,
         "groups": groups,

@@ -173,7 +173,8 @@ def estimate(add: Add) -> None:
     parser.add_argument(
         "--strategy",
         choices=("leave-pair-out", "averaged", "pooled", "tournament"),
-        help="rows to hold out and to compare (default: leave-pair-out; averaged, over queries, if there are queries)",
+        help="rows to hold out and to compare (default: leave-pair-out; averaged, if there are queries or"
+        " with --folds)",
     )
     parser.add_argument("--folds", type=int, help="averaged and pooled: number of folds (default: 10; one per query)")
     parser.add_argument(
