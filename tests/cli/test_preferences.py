@@ -72,6 +72,7 @@ def test_cross_validation_holds_out_pairs(shell, rows, tmp_path):
     assert result["held_out"] == "pairs"
     best = expected.scores_[expected.alphas_ == expected.alpha_][0]
     assert result["metrics"]["pair-accuracy"]["folds"] == best.tolist()
+    assert result["metrics"]["pair-accuracy"]["n_queries"] == 3  # without queries, that of folds
     np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, expected.coef_)
     assert "further pairs of the same rows" in shell(*call).out
     automatic = shell("train", data, "--pairs", file, "--alpha", "auto", "-o", tmp_path / "m", "--json").json

@@ -85,7 +85,7 @@ def _search_by_pairs(model: Any, args: argparse.Namespace) -> tuple[Data, Fitted
     fitted = fit_with_progress(model, data, on_terminal(args), preferences=preferences)
     best = model.scores_[np.flatnonzero(model.alphas_ == model.alpha_)[0]]
     held_out = "pairs" if data.qid is None else "queries"
-    n_queries = np.nan if data.qid is None else len(np.unique(data.qid[preferences.pairs[:, 0]]))
+    n_queries = len(best) if data.qid is None else len(np.unique(data.qid[preferences.pairs[:, 0]]))
     metrics = {PAIR_ACCURACY: {**spread(best), "n_queries": n_queries, "folds": best.tolist()}}
     return data, fitted, {"selected_by": PAIR_ACCURACY, "held_out": held_out, "metrics": metrics}
 
