@@ -119,6 +119,7 @@ def test_clicked_against_skipped_rows_by_sample_weight(rng):
         ({"row": [0, 1]}, "row must have one element for each of the 3 rows"),
         ({"row": [0, 1, -1]}, r"row must hold indices from 0 to 2\*\*31 - 1, got -1"),
         ({"row": [0.0, 1.0, 2.0]}, "row must hold indices of rows of X, integers, got dtype float64"),
+        ({"row": ["b", "a", "b"]}, r"Convert ids by numpy\.unique\(ids, return_inverse=True\)"),
         ({"sample_weight": [1.0, -1.0, 1.0]}, "sample_weight must not be negative"),
     ],
 )

@@ -176,7 +176,10 @@ def _check_row_numbers(row: ArrayLike, n_rows: int) -> NDArray[np.int64]:
     if rows.ndim != 1 or len(rows) != n_rows:
         raise ValueError(f"row must have one element for each of the {n_rows} rows, got shape {rows.shape}.")
     if rows.dtype.kind not in "iu":
-        raise ValueError(f"row must hold indices of rows of X, integers, got dtype {rows.dtype}.")
+        raise ValueError(
+            f"row must hold indices of rows of X, integers, got dtype {rows.dtype}. Convert ids"
+            " by numpy.unique(ids, return_inverse=True)[1], and sort the rows of X by id."
+        )
     if rows.min() < 0 or rows.max() >= 2**31:
         outside = rows.min() if rows.min() < 0 else rows.max()
         raise ValueError(f"row must hold indices from 0 to 2**31 - 1, got {outside}.")
