@@ -576,6 +576,7 @@ class TestTables:
         found = shell("evaluate", path, *known, "-m", model, "--json").json["metrics"]
         assert list(found) == ["concordance", "pairwise-error", "kendall"]
         assert found["concordance"]["mean"] == pytest.approx(expected.score(X, y, qid=qid, observed=died))
+        assert "warning: the model was trained with censored" in shell("evaluate", path, *known[:2], "-m", model).err
         options = ("--alphas", "1,0.01", "--folds", 2, "--json")
         chosen = RankSVMCV([1, 0.01], cv=2).fit(X, y, qid=qid, observed=died)
         means = [p["mean"] for p in shell("cv", path, *plain, *options).json["path"]]

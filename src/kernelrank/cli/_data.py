@@ -77,8 +77,9 @@ def read_data(args: argparse.Namespace, model: Any = None, *, features: bool = T
             f"{args.data} has no queries, but the model scales features inside each query; set their column with --qid."
         )
     if model is not None and data.qid is None and getattr(last_step(model), "_fitted_with_queries", False):
+        remedy = "" if kind == "svmlight" else "; set their column with --qid"
         warnings.warn(
-            f"the model was trained with queries, but {args.data} has none: all rows are treated as one query",
+            f"the model was trained with queries, but {args.data} has none: all rows are treated as one query{remedy}",
             stacklevel=1,
         )
     return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,12 @@ def _evaluate_targets(model: Any, args: argparse.Namespace) -> tuple[Data, list[
     features = model is not None
     with Working(on_terminal(args), f"reading {args.data}"):
         data = applied_data(args, model, labels=True) if is_stored(args) else read_data(args, model, features=features)
+    if data.observed is None and getattr(last_step(model), "_fitted_with_censored", False):
+        warnings.warn(
+            "the model was trained with censored utilities, but all of"
+            f" {args.data} are taken for observed; set the column that says which are with --observed",
+            stacklevel=1,
+        )
     y = data.utilities()
     if (names := names_of_targets(args)) and model is None:
         scores = read_columns(args.scores, names, data.n_rows, args.data)

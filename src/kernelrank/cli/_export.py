@@ -29,7 +29,7 @@ def export(args: argparse.Namespace) -> int:
     with replace_file(args.output) as file:
         file.write(content)
     result = {"model": args.model, "format": args.to, "size": len(content), "file": args.output}
-    print_json(result) if args.json else print_record(result)
+    print_json(result) if args.json else print_record({**result, "size": f"{len(content):,} bytes"})
     return 0
 
 
