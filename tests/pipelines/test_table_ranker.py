@@ -1,5 +1,6 @@
 """Rankers for tables with numbers, text, booleans and missing values."""
 
+import io
 import re
 from datetime import date
 
@@ -383,6 +384,23 @@ def test_inputs_of_models(columns, y):
     ]).fit(frame, y)  # fmt: skip
     assert inputs_of(by_position).names == list(frame.columns)
     assert inputs_of(by_position).texts == {"colour"}
-    assert inputs_of(RankSVM().fit(frame[["price", "rooms"]], y)) == (["price", "rooms"], frozenset())
+    assert inputs_of(RankSVM().fit(frame[["price", "rooms"]], y)) == (["price", "rooms"], frozenset(), frozenset())
     assert inputs_of(RankSVM().fit(frame[["price", "rooms"]].to_numpy(), y)) is None
     assert inputs_of(None) is None
+
+
+def test_a_pipeline_of_polars_takes_the_text_of_pandas(columns, y):
+    codes = [None, *(str(20095 + k % 3) for k in range(N - 1))]
+    frame = pl.DataFrame({**columns, "code": codes, "qid": [k // 6 for k in range(N)]})
+    model = make_table_ranker(frame, categorical=["code"]).fit(frame, y)
+    table = pd.read_csv(io.StringIO(frame.write_csv()), dtype={"code": str})
+    assert table["code"].isna().sum() == 1
+    np.testing.assert_array_equal(model.predict(table), model.predict(frame))
+    np.testing.assert_array_equal(model.rank(table), model.rank(frame))
+    assert model.score(table, y) == model.score(frame, y)
+    np.testing.assert_array_equal(model.predict(table[:1]), model.predict(frame)[:1])
+    unknown = pd.DataFrame({**dict(table[:1]), "code": [np.nan]})  # numbers, to pandas
+    np.testing.assert_array_equal(model.predict(unknown), model.predict(frame)[:1])
+    for other in (frame.with_columns(pl.col("code").cast(pl.Int64)), table.astype({"code": float})):
+        with pytest.raises(ValueError, match=r"'code' holds numbers, but the model was trained with text there\. Read"):
+            model.predict(other)

@@ -8,12 +8,16 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
+from kernelrank._columns import as_frame
+from kernelrank.pipelines._columns import count_missing
+
 
 class Inputs(NamedTuple):
-    """Names of the columns that a model needs, in the order of training, and which of them hold text."""
+    """Names of the columns that a model needs, in the order of training, which of them hold text, and missing text."""
 
     names: list[str]
     texts: frozenset[str]
+    nones: frozenset[str] = frozenset()  # where missing text was None
 
 
 def inputs_of(model: Any) -> Inputs | None:
@@ -26,7 +30,7 @@ def inputs_of(model: Any) -> Inputs | None:
     if not isinstance(first, ColumnTransformer):
         texts = frozenset(name for k, name in enumerate(names) if _takes_text(first, k))
         return Inputs(names, texts)
-    needed, texts_found = set[str](), set[str]()
+    needed, texts_found, nones = set[str](), set[str](), set[str]()
     for _, part, given in first.transformers_:
         if isinstance(part, str) and part == "drop":
             continue
@@ -35,7 +39,31 @@ def inputs_of(model: Any) -> Inputs | None:
         # Where columns are chosen by position, all must be there.
         needed.update(columns if is_named else names)
         texts_found.update(name for k, name in enumerate(columns) if _takes_text(part, k))
-    return Inputs([name for name in names if name in needed], frozenset(texts_found))
+        nones.update(name for k, name in enumerate(columns) if _knows_none(part, k))
+    return Inputs([name for name in names if name in needed], frozenset(texts_found), frozenset(nones))
+
+
+def match_text(model: Any, X: Any) -> Any:
+    """Return rows for a fitted model with missing text as in training; raise an error for numbers instead of text.
+
+    To an encoder, numbers are unseen categories, and so is the NaN of pandas if missing text was None in training.
+    """
+    frame = as_frame(X)
+    inputs = None if frame is None else inputs_of(model)
+    if frame is None or inputs is None:
+        return X
+    texts = [name for name in frame.columns if name in inputs.texts]
+    for name in texts:
+        if frame[name].dtype.is_numeric() and count_missing(frame[name]) < len(frame):
+            raise ValueError(
+                f"The column {name!r} holds numbers, but the model was trained with text there. Read it as text, for"
+                f" example by pandas.read_csv(..., dtype={{{name!r}: str}})."
+            )
+    if not frame.implementation.is_pandas():
+        return X
+    missing = [name for name in texts if name in inputs.nones and frame[name].is_null().any()]
+    columns = {name: X[name].astype(object) for name in missing}
+    return X.assign(**{name: column.where(column.notna(), None) for name, column in columns.items()}) if missing else X
 
 
 def last_step(model: Any) -> Any:
@@ -45,6 +73,14 @@ def last_step(model: Any) -> Any:
 
 def _as_list(columns: Any) -> list[Any]:
     return [columns] if isinstance(columns, str) or not hasattr(columns, "__iter__") else list(columns)
+
+
+def _knows_none(part: Any, column: int) -> bool:
+    """Return whether None is one of the categories of a column."""
+    while isinstance(part, Pipeline):
+        part = part.steps[0][1]
+    known = getattr(part, "categories_", None)
+    return known is not None and any(value is None for value in known[column][-2:])  # NumPy's order: None, NaN
 
 
 def _takes_text(part: Any, column: int) -> bool:

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank._validation import separate_qid
+from kernelrank.pipelines._inputs import match_text
 
 
 def make_query_pipeline(
@@ -69,7 +70,7 @@ def _of_last_step(name: str) -> Any:
         return callable(getattr(super(QueryPipeline, pipeline), name))  # or raises an AttributeError with the reason
 
     def method(self: QueryPipeline, X: Any, *, qid: ArrayLike | None = None, **params: Any) -> Any:
-        X, qid = separate_qid(X, qid)
+        X, qid = self._separated(X, qid)
         if not self.transforms_by_queries:
             return getattr(super(QueryPipeline, self), name)(X, **params)
         _require(qid, name)
@@ -196,7 +197,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         ValueError
             If queries are missing, or are given twice.
         """
-        X, qid = separate_qid(X, qid)
+        X, qid = self._separated(X, qid)
         last = self.steps[-1][1]
         takes_qid = _takes_qid(last.score)  # but not the accuracy of a classifier
         if takes_qid or self.transforms_by_queries:
@@ -250,7 +251,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         MissingQueryWarning
             If there are no queries.
         """
-        X, qid = separate_qid(X, qid)
+        X, qid = self._separated(X, qid)
         if self.transforms_by_queries:
             _require(qid, "rank")
         return self.steps[-1][1].rank(self._transformed(X, qid), qid)
@@ -266,6 +267,11 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
     def transforms_by_queries(self) -> bool:
         """Whether ``transform`` of a step uses the queries."""
         return any(_uses_queries(step, "transform") for _, step in self.steps)
+
+    def _separated(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
+        """Return new rows, with text as the first step knows it, and their queries."""
+        X, qid = separate_qid(X, qid)
+        return match_text(self, X), qid
 
     def _transformed(self, X: Any, qid: ArrayLike | None) -> Any:
         """Return X as the last step gets it."""
