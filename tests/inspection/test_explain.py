@@ -42,7 +42,7 @@ from kernelrank.inspection import explain
 from kernelrank.kernels import Gaussian, Polynomial
 from kernelrank.model_selection import FScoreClassifier
 from kernelrank.persistence import load_model, save_model
-from kernelrank.pipelines import make_query_pipeline
+from kernelrank.pipelines import make_query_pipeline, make_table_ranker
 
 M = 40
 QID = np.arange(M) // 8
@@ -180,6 +180,28 @@ def test_polars_and_query_pipelines(frame):
     found = explain(model, a, b)
     assert_sums(found, model, a, b)
     assert set(found.names) <= {"rooms", "district"}
+
+
+def test_columns_in_another_order_and_further_ones(frame):
+    X, y = frame
+    columns = make_column_transformer((StandardScaler(), ["rooms"]), (OneHotEncoder(), ["district"]))
+    model = make_pipeline(columns, RankRLS(alpha=0.1)).fit(X[["words", "district", "rooms"]], y)
+    expected = explain(model, X.iloc[0], X.iloc[3])
+    assert set(expected.table["feature"]) <= {"district", "rooms"}
+    other = X.assign(id=np.arange(len(X)), note="new")[["id", "rooms", "note", "district", "words"]]
+    for a, b in ((other.iloc[0], other.iloc[3]), (other[["district", "rooms"]].iloc[0], X.iloc[3])):
+        found = explain(model, a, b)
+        assert found.table.tolist() == expected.table.tolist()
+
+
+def test_a_pipeline_of_polars_explains_rows_of_pandas(rng):
+    text = [*[None] * 8, *rng.choice(["x", "y"], 22)]
+    frame = pl.DataFrame({"text": text, "number": rng.normal(size=30), "qid": np.arange(30) // 10})
+    model = make_table_ranker(frame).fit(frame, rng.normal(size=30))
+    table = pd.DataFrame(frame.to_dict(as_series=False)).replace({"text": {None: np.nan}})
+    expected, found = explain(model, frame[0], frame[9]), explain(model, table.iloc[[0]], table.iloc[9])
+    assert found.difference == expected.difference
+    assert found.table["contribution"].tolist() == expected.table["contribution"].tolist()
 
 
 def test_columns_by_number_mask_and_slice(data):

@@ -18,11 +18,13 @@ from kernelrank.estimators import RankingClassifier
 from kernelrank.estimators._least_squares import LeastSquaresEstimator
 from kernelrank.features import NystromMap
 from kernelrank.inspection._explanation import Explanation, sort_contributions
-from kernelrank.inspection._rows import as_one_row, as_vector, column_names, column_values
+from kernelrank.inspection._rows import as_one_row, as_vector, column_names, column_values, fitted_names
 from kernelrank.inspection._sources import trace
 from kernelrank.inspection._training import contributions_of_pairs, contributions_of_rows
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import FScoreClassifier
+from kernelrank.pipelines import QueryPipeline
+from kernelrank.pipelines._inputs import match_text
 
 Array = NDArray[np.float64]
 By = Literal["features", "basis", "rows", "pairs"]
@@ -115,6 +117,8 @@ def explain(
     by = by or ("features" if linear and not mapped else "basis")
     _require(last, by, linear, mapped)
     given = tuple(as_one_row(row, name) for name, row in (("a", a), ("b", b)))
+    if isinstance(model, QueryPipeline):  # which knows missing text of another library
+        given = tuple(_named(name, match_text, model, row) for name, row in zip("ab", given, strict=True))
     rows = tuple(_named(name, _transform, steps, row) for name, row in zip("ab", given, strict=True))
     scores = [_named(name, _score, last, row) for name, row in zip("ab", rows, strict=True)]
     number = _choose_output(output, len(scores[0]), type(last).__name__)
@@ -213,7 +217,8 @@ def _by_features(
     output: int,
 ) -> dict[str, Any]:
     """Return the fields of a table of features, in the order of the columns."""
-    names = column_names(given[0], model, feature_names)
+    shown = [column_names(row, model, feature_names) for row in given]
+    names = fitted_names(given[0], shown[0], steps[0][1]) if steps else shown[0]
     first, second = map(as_vector, rows)
     coef = np.asarray(to_host(last.coef_), dtype=np.float64)
     parts = np.atleast_2d(coef)[output] * (first - second)
@@ -223,8 +228,8 @@ def _by_features(
     places = {label: number for number, label in enumerate(labels)}
     groups = np.array([places[label] for label in sources[used]], dtype=np.intp)
     values: list[list[Any]] = []
-    for row, vector in zip(given, (first, second), strict=True):
-        known = dict(zip(names, column_values(row), strict=True))
+    for row, vector, its_names in zip(given, (first, second), shown, strict=True):
+        known = dict(zip(its_names, column_values(row), strict=True))
         made = {label: vector[column] for label, column in zip(sources[used], used, strict=True)}
         alone = np.bincount(groups, minlength=len(labels)) == 1
         values.append([known.get(label, made[label] if alone[places[label]] else None) for label in labels])

@@ -52,6 +52,16 @@ def column_names(row: Any, model: Any, feature_names: Any) -> list[str]:
     return list(map(str, fitted)) if fitted is not None and len(fitted) == n else [f"x{j}" for j in range(n)]
 
 
+def fitted_names(row: Any, names: list[str], first: Any) -> list[str]:
+    """Return the names of the columns in the order of the fit of a first step, which finds those of a frame by name."""
+    frame = None if isinstance(row, list) or is_foreign(row) else as_frame(row)
+    fitted = getattr(first, "feature_names_in_", None)
+    if frame is None or fitted is None:
+        return names
+    shown = dict(zip(frame.columns, names, strict=True))
+    return [shown.get(each, str(each)) for each in fitted]
+
+
 def column_values(row: Any) -> list[Any]:
     """Return the values of the columns of a row as Python objects."""
     if isinstance(row, list):
