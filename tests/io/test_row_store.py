@@ -209,7 +209,8 @@ def test_mistakes_in_tables(folder, tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     for text, match in (
         ("a,y\n1,2\n", 'there is no column "z"'),
-        ("a,z\n1,2\n3,4\n5,6\nx,8\n", "cannot be read as a table"),
+        ("a,z\n1,2\n3,4\n5,6\nx,8\n", "column \"a\" does not hold numbers, but 'x'; encode or drop it"),
+        ("a,z\n1,2,3\n", "cannot be read as a table"),
         ("a,z\n1,2\n3,4\n,8\n", 'after row 2: column "a" has missing values'),
         ("a,z\n1,2\n3,4\ninf,8\n", 'after row 2: column "a" holds inf'),
         ("a,z,qid\n1,2,x\n3,4,y\n5,8,x\n", "query 'x' are not contiguous"),

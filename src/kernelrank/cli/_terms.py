@@ -10,6 +10,7 @@ _REPLACED: tuple[tuple[str, str], ...] = (
     (r"name it in categorical\.", "name it with --categorical."),
     (r": (categorical|drop|keep): ", r": --\1: "),
     (r": frame has no column", ": there is no column"),
+    (r"Use to_onnx, or fit with kernel=\"linear\"", "Use --to onnx, or train with --kernel linear"),
     (r"^cv must be None for strategy='(.*)', which", r"--folds cannot be used with --strategy \1, which"),
     (r"^cv asks for", "--folds asks for"),
     (r"^n_features is", "--n-features is"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -18,6 +19,7 @@ from kernelrank.io._tables import QID, file_kind, ids_column, split_table
 
 _BATCH_ELEMENTS = 1 << 20
 _NOT_BY_POLARS = (".xz", ".bz2")  # forms of compression
+_NO_NUMBER = re.compile(r"could not parse `(.*?)` as dtype `f64` at column '(.*?)'")  # polars says no more
 
 
 class TableRows(Source):
@@ -105,6 +107,12 @@ class TableRows(Source):
                 yield nw.from_native(batch, eager_only=True), not is_parquet
         except pl.exceptions.PolarsError as error:
             reason = str(error).strip().partition("\n")[0]
+            if found := _NO_NUMBER.match(reason):
+                value, column = found.groups()
+                raise ValueError(
+                    f'{self._name}: column "{column}" does not hold numbers, but {value!r}; encode or drop it. Tables'
+                    " that are read in batches are used as they are."
+                ) from error
             raise ValueError(f"{self._name}: cannot be read as a table: {reason}") from error
 
     def _types(self, names: list[str], pl: Any) -> dict[str, Any]:
