@@ -1,6 +1,8 @@
 """Preprocessing of tables on the command line: it is a part of the model, and the same as in Python."""
 
 import lzma
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -247,6 +249,27 @@ def test_columns_that_differ_from_training(shell, houses, tmp_path):
     assert predicted(unit=None, seller=pl.lit("nobody"), extra=pl.lit("x")).code == 0
 
 
+@both_readers
+def test_types_that_differ_from_training(shell, tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    size, town, new = [1.0, 3.0, 2.0, 5.0, 4.0, 6.0] * 5, ["a", "b", None] * 10, [True, False, None] * 10
+    pl.DataFrame({"size": size, "town": town, "new": new, "y": size}).write_parquet(tmp_path / "t.parquet")
+    assert shell("train", tmp_path / "t.parquet", "--target", "y", "-o", tmp_path / "m").code == 0
+
+    def predicted(**changed):
+        table = {"size": [1.0, 2.0], "town": ["a", "b"], "new": [True, None], **changed}
+        pl.DataFrame(table).write_parquet(tmp_path / "n.parquet")
+        return shell("predict", tmp_path / "n.parquet", "-m", tmp_path / "m")
+
+    for other in ([1, 2], [1.5, None], [date(2020, 1, 1)] * 2, [True, False]):
+        predicted(town=other).assert_refused('n.parquet: column "town" holds values of', "trained with text there")
+    for other in ([0, 1], ["true", None], [1.0, 0.0]):
+        predicted(new=other).assert_refused('n.parquet: column "new" holds values of', "trained with booleans there")
+    for nothing in ([None, None], pl.Series([None, None], dtype=pl.String), [float("nan"), None]):
+        expected = predicted(town=pl.Series([None, None], dtype=pl.String), new=pl.Series([None] * 2, dtype=pl.Boolean))
+        assert (expected.code, expected.out) == (0, predicted(town=nothing, new=nothing).out)
+
+
 def test_queries_are_needed_where_they_scale(shell, houses, train, tmp_path):
     shell("train", houses, *KNOWN, "--scale", "query", "-o", tmp_path / "m")
     shell("predict", houses, "-m", tmp_path / "m").assert_refused("scales features inside each query", "--qid")
@@ -276,6 +299,12 @@ def test_mistakes_in_training(shell, houses, tmp_path):
     refused(houses, "--categorical", "price")('--categorical: the column "price" is used as something else')
     refused(houses, "--keep", "area", "--drop", "area")('"area" is named by --keep and by --drop')
     refused(houses, "--keep", "area", "--categorical", "zip")("there is no column 'zip'")
+    for values in ([Decimal(k % 3) for k in range(N)], [[1, 2], [3]] * (N // 2), [date(2020, 1, 1), None] * (N // 2)):
+        table.with_columns(c=pl.Series(values)).write_parquet(tmp_path / "t.parquet")
+        refused(tmp_path / "t.parquet", "--categorical", "c")("The column 'c' holds values of type", "--drop")
+    refused(houses, *(option for name in table.columns for option in ("--drop", name) if name not in KNOWN))(
+        "there is no column that can be a feature"
+    )
     refused(houses, "--keep", "unit")("no column that can be a feature", "unit: all values are equal")
     refused(houses, "--out-of-core", tmp_path / "s", "--scale", "standard")("--scale standard cannot be used")
     refused(houses, "--out-of-core", tmp_path / "s", "--keep", "area")("--keep cannot be used")
