@@ -215,10 +215,13 @@ def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: Abs
     if is_parquet:
         return pl.read_parquet(content)
 
+    # polars leaves quotation marks in names doubled, as they are in the file.
+    types = dict.fromkeys((name.replace('"', '""') for name in texts), pl.String)
+
     def read(n_rows: int | None) -> pl.DataFrame:
         content.seek(0)
-        types = dict.fromkeys(texts, pl.String)
-        return pl.read_csv(content, separator=separator, infer_schema_length=n_rows, schema_overrides=types)
+        frame = pl.read_csv(content, separator=separator, infer_schema_length=n_rows, schema_overrides=types)
+        return frame.rename(lambda name: name.replace('""', '"'))
 
     # Any row may determine the type of a column, but to look at all of them takes longer than to read them. Where later
     # rows are of another type than the first, reading fails; only columns that are empty so far can be misread.
