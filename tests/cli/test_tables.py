@@ -249,6 +249,27 @@ def test_columns_that_differ_from_training(shell, houses, tmp_path):
     assert predicted(unit=None, seller=pl.lit("nobody"), extra=pl.lit("x")).code == 0
 
 
+def test_libraries_read_the_same_table(shell, tmp_path, rng, monkeypatch):
+    lines = ["size,rooms,town,new,y"] + [
+        f"{rng.normal():.3f},{rng.choice(['3', '7', ''])},{rng.choice(['a', 'NA', 'nan', ''])},{new},{rng.integers(4)}"
+        for new in rng.choice(["true", "false", ""], size=80)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "missing.csv").write_text(f"{lines[0]}\n1.0,,,,2\n2.0,,,,1\n")
+    found = []
+    for writer in ("polars", "pandas", "pyarrow"):
+        monkeypatch.setattr(_tables, "_BACKENDS", (writer,))
+        call = ("train", tmp_path / "t.csv", "--target", "y", "--method", "rankrls", "-o", tmp_path / "m")
+        assert shell(*call).code == 0
+        for reader in ("polars", "pandas", "pyarrow"):
+            monkeypatch.setattr(_tables, "_BACKENDS", (reader,))
+            texts = [shell("predict", tmp_path / name, "-m", tmp_path / "m").out for name in ("t.csv", "missing.csv")]
+            found.append(np.array("".join(texts).split(), dtype=np.float64))
+    assert len(found[0]) == 82
+    for scores in found[1:]:
+        np.testing.assert_allclose(scores, found[0], rtol=1e-9, atol=1e-12)
+
+
 @both_readers
 def test_types_that_differ_from_training(shell, tmp_path, backend, monkeypatch):
     monkeypatch.setattr(_tables, "_BACKENDS", (backend,))

@@ -6,6 +6,7 @@ import argparse
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -103,21 +104,26 @@ def refuse_preparation(args: argparse.Namespace) -> None:
 def check_inputs(frame: Any, inputs: Inputs, name: str) -> Any:
     """Return the columns for a pipeline; raise an error for those of another type than in training."""
     table = nw.from_native(frame, eager_only=True)
-    empty = []
+    empty = dict[str, Any]()
     for column in inputs.names:
         series = table[column]
         kind = nw.String if column in inputs.texts else nw.Boolean if column in inputs.booleans else None
         if kind is None:
             check_numbers(series, name, "the model was trained with numbers there", missing=True)
         elif count_missing(series) == len(series):  # of any type, or of none
-            empty.append(nw.lit(None, dtype=kind).alias(column))
+            empty[column] = kind
         elif not _has(kind, series):
             what = "text" if kind is nw.String else "booleans"
             raise ValueError(
                 f'{name}: column "{column}" holds values of type {series.dtype}, but the model was trained with {what}'
                 " there."
             )
-    return missing_text_as_none(table.with_columns(*empty).to_native() if empty else frame)
+    if table.implementation.is_pandas():  # whose type of booleans has no missing values
+        frame = frame.assign(**{column: np.full(len(frame), None) for column in empty})
+    else:
+        nothing = (nw.lit(None, dtype=kind).alias(column) for column, kind in empty.items())
+        frame = table.with_columns(*nothing).to_native()
+    return missing_text_as_none(frame)
 
 
 def _has(kind: Any, series: nw.Series[Any]) -> bool:

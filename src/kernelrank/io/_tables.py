@@ -60,7 +60,8 @@ def load_table(
     ----------
     source : path
         Path of a ``.parquet`` file, or of a text file with a header line: ``.tsv`` is separated by tabs, anything else
-        by commas. A file whose name ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
+        by commas; only an empty field is a missing value. A file whose name ends with ``.gz``, ``.xz`` or ``.bz2`` is
+        decompressed; ``"-"`` is standard input.
     target, qid, weight : str, optional
         Names of the columns of utilities, queries and weights. By default, a column named "qid" holds the queries.
         Query ids of text files are compared as text: ``1``, ``01`` and ``1.0`` are three queries.
@@ -241,10 +242,9 @@ def _read_with_pandas(content: Any, is_parquet: bool, separator: str, texts: Abs
 
     if is_parquet:
         return pd.read_parquet(content)
-    # pandas converts "NA" to a missing value whatever the type of the column, but not "=NA".
-    frame = pd.read_csv(content, sep=separator, converters=dict.fromkeys(texts, lambda text: f"={text}"))
-    found = {name: frame[name].str[1:] for name in texts if name in frame.columns}
-    return frame.assign(**{name: column.where(column != "") for name, column in found.items()})
+    # Only an empty field is missing, as for polars: by default, so are NA, null, None and other words.
+    types = dict.fromkeys(texts, str)
+    return pd.read_csv(content, sep=separator, dtype=types, keep_default_na=False, na_values=[""])
 
 
 def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str, texts: AbstractSet[str]) -> Any:
@@ -252,8 +252,9 @@ def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str, texts: Ab
 
     if is_parquet:
         return parquet.read_table(content)
-    types = csv.ConvertOptions(column_types=dict.fromkeys(texts, string()))
-    return csv.read_csv(content, parse_options=csv.ParseOptions(delimiter=separator), convert_options=types)
+    types = dict.fromkeys(texts, string())
+    options = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+    return csv.read_csv(content, parse_options=csv.ParseOptions(delimiter=separator), convert_options=options)
 
 
 _READERS: dict[str, Callable[[Any, bool, str, AbstractSet[str]], Any]] = {
