@@ -138,7 +138,13 @@ def test_only_some_columns(shell, houses, tmp_path):
 def test_other_methods(shell, houses, tmp_path, method):
     call = ("train", houses, *KNOWN, "--method", method, "-o", tmp_path / "m", "--json")
     assert shell(*call).code == 0
-    assert len(shell("predict", houses, "-m", tmp_path / "m", "--json").json["scores"]) == N
+    scores = shell("predict", houses, "-m", tmp_path / "m", "--json").json["scores"]
+    assert len(scores) == N
+    # In Python, the model is a pipeline that can be fitted again.
+    table = load_table(houses, target="price", numeric=False, text=["zip"])
+    model = load_model(tmp_path / "m")
+    X = table.X if method == "rls" else table.X.rename({"town": "qid"})
+    np.testing.assert_allclose(model.fit(X, table.y).predict(X), scores, rtol=1e-6)
     if method == "greedy":
         names = {name.split("__", 1)[-1] for name in load_model(tmp_path / "m")[0].get_feature_names_out()}
         assert {each["feature"] for each in shell(*call).json["selected"]} <= names

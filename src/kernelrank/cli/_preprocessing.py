@@ -41,11 +41,15 @@ class Preparation(NamedTuple):
         return names
 
     def pipeline(self, ranker: Any, *, queries: bool) -> Any:
-        """Return the fitted pipeline of these steps and a fitted ranker; the ranker itself if there are no steps."""
+        """Return the fitted pipeline of these steps and a fitted ranker; the ranker itself if there are no steps.
+
+        `queries` states whether the ranker was fitted with queries.
+        """
         if not self.steps:
             return ranker
         steps = [*self.steps, (type(ranker).__name__.lower(), ranker)]
-        return QueryPipeline(steps) if queries else Pipeline(steps)
+        whole = QueryPipeline(steps)
+        return whole if queries or whole.transforms_by_queries else Pipeline(steps)
 
 
 def prepare_table(frame: Any, qid: Any, args: argparse.Namespace) -> tuple[Any, Preparation]:
