@@ -285,6 +285,7 @@ def test_messages_are_in_terms_of_options(shell, tmp_path):
         "--strategy tournament cannot be used with queries"
     )
     shell(*call, "--jobs", 0).assert_refused("--jobs must be an integer other than 0")
+    shell(*call, "--seed", -1, "--strategy", "averaged").assert_refused("--seed must be an integer from 0 to")
     call = ("train", path, "--target", "y", "--drop", "query_id", "--method", "rankrls", "-o", tmp_path / "m")
     shell(*call, "--alpha", "auto", "--cost", "unit").assert_refused(
         "--cost unit has no search for alpha without queries: set --qid, or --alpha in train."

@@ -324,6 +324,9 @@ def test_mistakes_in_training(shell, houses, tmp_path):
     refused(houses, "--keep", "x")('houses.csv: there is no column "x"')
     refused(houses, "--categorical", "x")("houses.csv: ", "there is no column 'x'", "--categorical")
     refused(houses, "--categorical", "price")('--categorical: the column "price" is used as something else')
+    shell("estimate", houses, "--target", "price", "--groups", "town", "--keep", "town").assert_refused(
+        '--keep: the column "town" is used as something else'
+    )
     refused(houses, "--keep", "area", "--drop", "area")('"area" is named by --keep and by --drop')
     refused(houses, "--keep", "area", "--categorical", "zip")("there is no column 'zip'")
     for values in ([Decimal(k % 3) for k in range(N)], [[1, 2], [3]] * (N // 2), [date(2020, 1, 1), None] * (N // 2)):

@@ -173,12 +173,12 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
 
 def _features_to_train(args: argparse.Namespace) -> list[str] | None:
     """Return the columns that --keep chooses; None for all that are left."""
-    if both := [name for name in args.keep if name in args.drop]:
+    used = {args.target, args.qid, args.weight, args.observed, *args.other_targets, *getattr(args, "other_columns", ())}
+    if both := [name for name in args.keep if name in args.drop and name not in used]:
         raise ValueError(f'The column "{both[0]}" is named by --keep and by --drop.')
-    others = {args.target, args.qid, args.weight, args.observed, *args.drop, *args.other_targets}
     for option in ("keep", "categorical"):
         for name in getattr(args, option):
-            if name in others:
+            if name in used or name in args.drop:
                 raise ValueError(f'--{option}: the column "{name}" is used as something else.')
     return list(dict.fromkeys(args.keep)) or None
 

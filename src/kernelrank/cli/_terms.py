@@ -18,11 +18,12 @@ _REPLACED: tuple[tuple[str, str], ...] = (
     (r", but groups must contain whole queries", ", but --groups must contain whole queries"),
     (r"Pass groups that keep identical rows together", "Set --groups to keep identical rows together"),
     (r"^n_jobs must be None or", "--jobs must be"),
+    (r"^random_state must be None or (.*) or a numpy\.random\.RandomState, got", r"--seed must be \1, got"),
     (
         r"^\w+ has no closed form for one ranking with (cost|ties)=\"(\w+)\": refit, .*",
         r"--\1 \2 has no search for alpha without queries: set --qid, or --alpha in train.",
     ),
-    (r"(U|u)se to_onnx, or fit with kernel=\"linear\"", r"\1se --to onnx, or train with --kernel linear"),
+    (r"Use to_onnx, or fit with kernel=\"linear\"", r"Use --to onnx, or train with --kernel linear"),
     (r"Fit one output, or use to_onnx", "Train with one --target, or use --to onnx"),
     (r"^feature_names ", "--feature-names "),
     (r"^bounds ", "--bounds "),
