@@ -115,7 +115,7 @@ def test_mistakes_leave_files_as_they_are(shell, model, tmp_path, train):
     shell("export", tmp_path / "none", "--to", "sql", "-o", out).assert_refused("none: No such file")
     (tmp_path / "names").write_text("a\nb\n")
     refused = shell("export", model, "--to", "sql", "-o", out, "--feature-names", tmp_path / "names")
-    refused.assert_refused("feature_names has 2 names, but the model was fitted to 4 columns")
+    refused.assert_refused("--feature-names has 2 names, but the model was fitted to 4 columns")
     (tmp_path / "names").write_bytes(b"\xff\n")
     refused = shell("export", model, "--to", "sql", "-o", out, "--feature-names", tmp_path / "names")
     refused.assert_refused("names must be UTF-8 text")

@@ -278,6 +278,33 @@ def test_messages_are_in_terms_of_options(shell, tmp_path):
     ]
     call = ("cv", path, "--target", "y", "--qid", "query_id", "--folds", 50, "-q")
     shell(*call).assert_refused("--folds asks for 50 folds of 6 queries")
+    call = ("estimate", path, "--target", "y", "--drop", "query_id")
+    shell(*call, "--folds", 1, "--strategy", "averaged").assert_refused("--folds must be at least 2, got 1")
+    shell(*call, "--folds", 3).assert_refused("--folds cannot be used with --strategy leave-pair-out")
+    shell(*call[:4], "--qid", "query_id", "--strategy", "tournament").assert_refused(
+        "--strategy tournament cannot be used with queries"
+    )
+    shell(*call, "--jobs", 0).assert_refused("--jobs must be an integer other than 0")
+    shell(*call, "--seed", -1, "--strategy", "averaged").assert_refused("--seed must be an integer from 0 to")
+    call = ("train", path, "--target", "y", "--drop", "query_id", "--method", "rankrls", "-o", tmp_path / "m")
+    shell(*call, "--alpha", "auto", "--cost", "unit").assert_refused(
+        "--cost unit has no search for alpha without queries: set --qid, or --alpha in train."
+    )
+    assert shell(*call, "--kernel", "gaussian").code == 0
+    call = ("export", tmp_path / "m", "-o", tmp_path / "e", "--to")
+    shell(*call, "sql").assert_refused("Use --to onnx, or train with --kernel linear.")
+    (tmp_path / "names").write_text("a\nb\n")
+    shell(*call, "onnx", "--feature-names", tmp_path / "names").assert_refused("--feature-names has 2 names")
+
+
+def test_a_warning_is_shown_once(shell, tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{k % 5},{k % 7}\n" for k in range(70)))
+    found = shell("estimate", tmp_path / "t.csv", "--target", "y", "--permutations", 3)
+    assert found.code == 0
+    assert [line for line in found.err.splitlines() if "identical row" in line] == [
+        "kernelrank estimate: warning: 70 rows have an identical row in the training set when they are held out: the"
+        " estimate is then optimistic. Set --groups to keep identical rows together, or drop duplicates."
+    ]
 
 
 @pytest.mark.parametrize(

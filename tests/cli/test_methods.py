@@ -1,6 +1,7 @@
 """Methods, several targets, and the search for alpha: the results are those of the estimators in Python."""
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.model_selection import GroupKFold
 
@@ -126,8 +127,25 @@ def test_several_targets(shell, two, tmp_path, method):
         assert shell(*call).out.startswith("target")
     for part in ("targets", "per_query"):
         assert measured["-m"][part] == measured["-s"][part]
-    one = shell("evaluate", path, "-m", tmp_path / "m", "--target", "price", "--json").json
-    assert one["metrics"]["concordance"] == measured["-m"]["targets"]["price"]["concordance"]
+    for source in (("-m", tmp_path / "m"), ("-s", tmp_path / "s.csv")):
+        one = shell("evaluate", path, *source, "--target", "price", "--json").json
+        assert one["metrics"]["concordance"] == measured["-m"]["targets"]["price"]["concordance"]
+
+
+def test_names_of_targets_are_quoted(shell, tmp_path):
+    names = ["taste, or so", 'the "price"']
+    table = pl.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], names[0]: [1.0, 2.0, 3.0, 4.0], names[1]: [4.0, 3.0, 1.0, 2.0]})
+    table.write_parquet(tmp_path / "t.parquet")
+    both = (tmp_path / "t.parquet", "--target", names[0], "--target", names[1])
+    assert shell("train", *both, "--method", "rls", "-o", tmp_path / "m").code == 0
+    assert shell("predict", both[0], "-m", tmp_path / "m", "-o", tmp_path / "s.csv").code == 0
+    assert pl.read_csv(tmp_path / "s.csv").height == 4
+    measured = [
+        shell("evaluate", *both, *source, "--json").json
+        for source in (("-m", tmp_path / "m"), ("-s", tmp_path / "s.csv"))
+    ]
+    assert measured[0]["targets"] == measured[1]["targets"]
+    assert list(measured[0]["targets"]) == names
 
 
 def test_cross_validation_measures_each_target(shell, two):

@@ -130,6 +130,8 @@ class TestMistakes:
             ("winner,loser,weight\n1,2,-1\n", 2, "weight must be a non-negative number, got '-1'"),
             ("winner,loser,weight\n1,2,1\n3,4,nan\n", 3, "got 'nan'"),
             ("winner,loser,magnitude\n1,2,0\n", 2, "magnitude must be a positive number"),
+            (f"winner,loser\n1,{'9' * 5000}\n", 2, "from 1 to 30, got '999"),
+            (f"winner,loser\n1,{'9' * 200_000}\n", 2, "field larger than field limit"),
         ],
     )
     def test_of_lines(self, shell, rows, tmp_path, text, line, words):

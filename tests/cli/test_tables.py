@@ -1,6 +1,8 @@
 """Preprocessing of tables on the command line: it is a part of the model, and the same as in Python."""
 
 import lzma
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -136,7 +138,13 @@ def test_only_some_columns(shell, houses, tmp_path):
 def test_other_methods(shell, houses, tmp_path, method):
     call = ("train", houses, *KNOWN, "--method", method, "-o", tmp_path / "m", "--json")
     assert shell(*call).code == 0
-    assert len(shell("predict", houses, "-m", tmp_path / "m", "--json").json["scores"]) == N
+    scores = shell("predict", houses, "-m", tmp_path / "m", "--json").json["scores"]
+    assert len(scores) == N
+    # In Python, the model is a pipeline that can be fitted again.
+    table = load_table(houses, target="price", numeric=False, text=["zip"])
+    model = load_model(tmp_path / "m")
+    X = table.X if method == "rls" else table.X.rename({"town": "qid"})
+    np.testing.assert_allclose(model.fit(X, table.y).predict(X), scores, rtol=1e-6)
     if method == "greedy":
         names = {name.split("__", 1)[-1] for name in load_model(tmp_path / "m")[0].get_feature_names_out()}
         assert {each["feature"] for each in shell(*call).json["selected"]} <= names
@@ -247,6 +255,48 @@ def test_columns_that_differ_from_training(shell, houses, tmp_path):
     assert predicted(unit=None, seller=pl.lit("nobody"), extra=pl.lit("x")).code == 0
 
 
+def test_libraries_read_the_same_table(shell, tmp_path, rng, monkeypatch):
+    lines = ["size,rooms,town,new,y"] + [
+        f"{rng.normal():.3f},{rng.choice(['3', '7', ''])},{rng.choice(['a', 'NA', 'nan', ''])},{new},{rng.integers(4)}"
+        for new in rng.choice(["true", "false", ""], size=80)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "missing.csv").write_text(f"{lines[0]}\n1.0,,,,2\n2.0,,,,1\n")
+    found = []
+    for writer in ("polars", "pandas", "pyarrow"):
+        monkeypatch.setattr(_tables, "_BACKENDS", (writer,))
+        call = ("train", tmp_path / "t.csv", "--target", "y", "--method", "rankrls", "-o", tmp_path / "m")
+        assert shell(*call).code == 0
+        for reader in ("polars", "pandas", "pyarrow"):
+            monkeypatch.setattr(_tables, "_BACKENDS", (reader,))
+            texts = [shell("predict", tmp_path / name, "-m", tmp_path / "m").out for name in ("t.csv", "missing.csv")]
+            found.append(np.array("".join(texts).split(), dtype=np.float64))
+    assert len(found[0]) == 82
+    for scores in found[1:]:
+        np.testing.assert_allclose(scores, found[0], rtol=1e-9, atol=1e-12)
+
+
+@both_readers
+def test_types_that_differ_from_training(shell, tmp_path, backend, monkeypatch):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    size, town, new = [1.0, 3.0, 2.0, 5.0, 4.0, 6.0] * 5, ["a", "b", None] * 10, [True, False, None] * 10
+    pl.DataFrame({"size": size, "town": town, "new": new, "y": size}).write_parquet(tmp_path / "t.parquet")
+    assert shell("train", tmp_path / "t.parquet", "--target", "y", "-o", tmp_path / "m").code == 0
+
+    def predicted(**changed):
+        table = {"size": [1.0, 2.0], "town": ["a", "b"], "new": [True, None], **changed}
+        pl.DataFrame(table).write_parquet(tmp_path / "n.parquet")
+        return shell("predict", tmp_path / "n.parquet", "-m", tmp_path / "m")
+
+    for other in ([1, 2], [1.5, None], [date(2020, 1, 1)] * 2, [True, False]):
+        predicted(town=other).assert_refused('n.parquet: column "town" holds values of', "trained with text there")
+    for other in ([0, 1], ["true", None], [1.0, 0.0]):
+        predicted(new=other).assert_refused('n.parquet: column "new" holds values of', "trained with booleans there")
+    for nothing in ([None, None], pl.Series([None, None], dtype=pl.String), [float("nan"), None]):
+        expected = predicted(town=pl.Series([None, None], dtype=pl.String), new=pl.Series([None] * 2, dtype=pl.Boolean))
+        assert (expected.code, expected.out) == (0, predicted(town=nothing, new=nothing).out)
+
+
 def test_queries_are_needed_where_they_scale(shell, houses, train, tmp_path):
     shell("train", houses, *KNOWN, "--scale", "query", "-o", tmp_path / "m")
     shell("predict", houses, "-m", tmp_path / "m").assert_refused("scales features inside each query", "--qid")
@@ -277,8 +327,17 @@ def test_mistakes_in_training(shell, houses, tmp_path):
     refused(houses, "--keep", "x")('houses.csv: there is no column "x"')
     refused(houses, "--categorical", "x")("houses.csv: ", "there is no column 'x'", "--categorical")
     refused(houses, "--categorical", "price")('--categorical: the column "price" is used as something else')
+    shell("estimate", houses, "--target", "price", "--groups", "town", "--keep", "town").assert_refused(
+        '--keep: the column "town" is used as something else'
+    )
     refused(houses, "--keep", "area", "--drop", "area")('"area" is named by --keep and by --drop')
     refused(houses, "--keep", "area", "--categorical", "zip")("there is no column 'zip'")
+    for values in ([Decimal(k % 3) for k in range(N)], [[1, 2], [3]] * (N // 2), [date(2020, 1, 1), None] * (N // 2)):
+        table.with_columns(c=pl.Series(values)).write_parquet(tmp_path / "t.parquet")
+        refused(tmp_path / "t.parquet", "--categorical", "c")("The column 'c' holds values of type", "--drop")
+    refused(houses, *(option for name in table.columns for option in ("--drop", name) if name not in KNOWN))(
+        "there is no column that can be a feature"
+    )
     refused(houses, "--keep", "unit")("no column that can be a feature", "unit: all values are equal")
     refused(houses, "--out-of-core", tmp_path / "s", "--scale", "standard")("--scale standard cannot be used")
     refused(houses, "--out-of-core", tmp_path / "s", "--keep", "area")("--keep cannot be used")

@@ -3,6 +3,7 @@
 from datetime import date
 from decimal import Decimal
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -370,3 +371,14 @@ def test_a_feature_without_a_name(tmp_path, backend, monkeypatch):
     path.write_text("a,,y\n0,1,2\n1,3,4\n")
     with pytest.raises(ValueError, match="column 2 has no name"):
         load_table(path, target="y")
+
+
+@pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
+def test_quotation_marks_in_names_and_values(tmp_path, monkeypatch, backend):
+    monkeypatch.setattr(_tables, "_BACKENDS", (backend,))
+    (tmp_path / "t.csv").write_text('"the ""best""","a, b","""id""",y\n"x ""y""",1,01,1\nz,2,1,2\n')
+    table = load_table(tmp_path / "t.csv", target="y", qid='"id"', numeric=False)
+    X = nw.from_native(table.X, eager_only=True)
+    assert X.columns == ['the "best"', "a, b"]
+    assert X['the "best"'].to_list() == ['x "y"', "z"]
+    assert table.qid.tolist() == ["01", "1"]

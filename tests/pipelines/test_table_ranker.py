@@ -307,6 +307,41 @@ def test_columns_without_values(columns, y):
     assert "numbers__missingindicator_gap" in model[0].get_feature_names_out()
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, "Int64", "Float64", "boolean"])
+def test_types_of_numbers_do_not_matter(y, dtype):
+    numbers = np.arange(N) % 2
+    numbers[:7] = 1
+    frame, other = pd.DataFrame({"a": numbers.astype(np.float64), "b": y}), pd.DataFrame({"a": numbers, "b": y})
+    other["a"] = other["a"].astype(dtype)
+    if isinstance(dtype, str):
+        frame.loc[3, "a"] = np.nan
+        other.loc[3, "a"] = pd.NA
+    categorical = ["a"] if dtype == "boolean" else []
+    found = make_table_ranker(other).fit(other, y).predict(other)
+    expected = make_table_ranker(frame, categorical=categorical).fit(frame, y).predict(frame)
+
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["string[python]", "string[pyarrow]"])
+def test_missing_text_of_pandas_nullable_types(y, dtype):
+    frame = pd.DataFrame({"a": pd.Series(["x", None, "y"] * (N // 3) + ["x"] * (N % 3), dtype=dtype)})
+    with pytest.raises(ValueError, match=r"'a' marks missing text by pandas\.NA.*astype\(object\)"):
+        make_table_ranker(frame)
+    column = frame["a"]
+    frame["a"] = column.astype(object).where(column.notna(), None)  # the remedy of the message
+    assert len(make_table_ranker(frame).fit(frame, y)[0].get_feature_names_out()) == 3
+    make_table_ranker(frame.dropna().astype({"a": dtype}))
+
+
+@pytest.mark.parametrize("names", [(0, 1), ("a", 1), (("a", "b"), ("a", "c"))])
+def test_names_that_are_not_text(names):
+    frame = pd.DataFrame(np.eye(7)[:, :2]).set_axis(list(names), axis=1)
+    with pytest.raises(ValueError, match=r"columns named by strings, but .* rename them, as in frame\.set_axis"):
+        make_table_ranker(frame)
+    make_table_ranker(frame.set_axis([str(name) for name in frame.columns], axis=1))
+
+
 # What the command line uses
 
 
@@ -378,6 +413,7 @@ def test_inputs_of_models(columns, y):
     model = make_table_ranker(frame).fit(frame, y)
     assert inputs_of(model).names == ["price", "rooms", "age", "colour", "seller", "new"]
     assert inputs_of(model).texts == {"colour", "seller"}
+    assert inputs_of(model).booleans == {"new"}
     by_position = Pipeline([
         ("columns", ColumnTransformer([("one", OneHotEncoder(), [3]), ("as it is", "passthrough", slice(0, 2))])),
         ("rank", RankSVM()),

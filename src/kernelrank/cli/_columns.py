@@ -25,4 +25,4 @@ def read_column(args: argparse.Namespace, option: str) -> NDArray[Any]:
 
 def without_columns(args: argparse.Namespace, *columns: str) -> argparse.Namespace:
     """Return the arguments of a command, with further columns that are not features."""
-    return argparse.Namespace(**{**vars(args), "drop": [*args.drop, *columns]})
+    return argparse.Namespace(**{**vars(args), "drop": [*args.drop, *columns], "other_columns": columns})

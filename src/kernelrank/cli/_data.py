@@ -22,7 +22,7 @@ from kernelrank.cli._preprocessing import Preparation, check_inputs, prepare_row
 from kernelrank.cli._targets import separate_targets
 from kernelrank.exceptions import DataFormatError, ModelFormatError
 from kernelrank.io import load_svmlight, load_table
-from kernelrank.io._files import COMPRESSED, open_for_reading
+from kernelrank.io._files import COMPRESSED
 from kernelrank.io._tables import QID, column_names
 from kernelrank.kernels import AllPaths
 from kernelrank.persistence import load_model
@@ -174,12 +174,12 @@ def _read_table(args: argparse.Namespace, kind: Kind, model: Any, features: bool
 
 def _features_to_train(args: argparse.Namespace) -> list[str] | None:
     """Return the columns that --keep chooses; None for all that are left."""
-    if both := [name for name in args.keep if name in args.drop]:
+    used = {args.target, args.qid, args.weight, args.observed, *args.other_targets, *getattr(args, "other_columns", ())}
+    if both := [name for name in args.keep if name in args.drop and name not in used]:
         raise ValueError(f'The column "{both[0]}" is named by --keep and by --drop.')
-    others = {args.target, args.qid, args.weight, args.observed, *args.drop, *args.other_targets}
     for option in ("keep", "categorical"):
         for name in getattr(args, option):
-            if name in others:
+            if name in used or name in args.drop:
                 raise ValueError(f'--{option}: the column "{name}" is used as something else.')
     return list(dict.fromkeys(args.keep)) or None
 
@@ -261,18 +261,3 @@ def check_target(path: str | None) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-
-
-def read_scores(path: str, n_rows: int, data: str) -> NDArray[np.float64]:
-    """Read scores of the rows of a data file, one per line."""
-    with open_for_reading(path) as file:
-        lines = file.read().decode(errors="replace").splitlines()
-    scores = np.empty(len(lines))
-    for number, line in enumerate(lines):
-        try:
-            scores[number] = float(line)
-        except ValueError:
-            raise ValueError(f"{path}:{number + 1}: expected a score, got {line[:40]!r}") from None
-    if len(scores) != n_rows:
-        raise ValueError(f"{path} has {len(scores)} scores, but {data} has {n_rows} rows.")
-    return scores

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.cli._data import Data, read_data, read_model_of_rows, read_scores, score_rows
+from kernelrank.cli._data import Data, read_data, read_model_of_rows, score_rows
 from kernelrank.cli._metrics import choose_metrics, warn_of_gains
 from kernelrank.cli._out_of_core import applied_data, is_stored
 from kernelrank.cli._output import print_json, print_table
 from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences, refuse_ids
 from kernelrank.cli._results import describe, summary
-from kernelrank.cli._targets import names_of_targets, read_columns, take_targets
+from kernelrank.cli._targets import names_of_targets, read_scores, take_targets
 from kernelrank.cli._working import Working, on_terminal
 from kernelrank.metrics import pair_accuracy
 from kernelrank.pipelines._inputs import last_step
@@ -69,10 +69,9 @@ def _evaluate_targets(model: Any, args: argparse.Namespace) -> tuple[Data, list[
             stacklevel=1,
         )
     y = data.utilities()
-    if (names := names_of_targets(args)) and model is None:
-        scores = read_columns(args.scores, names, data.n_rows, args.data)
-    elif model is None:
-        scores = read_scores(args.scores, data.n_rows, args.data)
+    if model is None:
+        names = [] if args.target is None else [args.target, *args.other_targets]
+        scores = read_scores(args.scores, names, data.n_rows, args.data)
     else:
         scores = take_targets(model, args, score_rows(model, data.X, data.qid))
     given = {"sample_weight": data.weight, "observed": data.observed}

@@ -70,7 +70,8 @@ def _fit_pairs(model: Any, data: Data, preferences: Preferences) -> None:
 
 def save(model: Any, data: Data, args: argparse.Namespace) -> None:
     """Save a model to the output file of a command, with the preprocessing of its features."""
-    whole = model if data.preparation is None else data.preparation.pipeline(model, queries=data.qid is not None)
+    queries = data.qid is not None and "qid" in taken_by(model)
+    whole = model if data.preparation is None else data.preparation.pipeline(model, queries=queries)
     if not hasattr(whole, "feature_names_in_"):
         # How to count the features of other files.
         model.zero_based_ = bool(data.X.zero_based) if isinstance(data.X, RowStore) else args.zero_based

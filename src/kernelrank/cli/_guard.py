@@ -20,11 +20,15 @@ _NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 def guarded(program: str, work: Callable[[], int], rephrase: Callable[[str], str] = str) -> int:
     """Run a program and return its exit code; report a user's mistake in one line.
 
-    Warnings and errors are shown as `rephrase` returns them.
+    Warnings and errors are shown as `rephrase` returns them, each warning once.
     """
+    shown = set[str]()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        print(f"{program}: warning: {rephrase(str(message))}", file=sys.stderr)
+        text = rephrase(str(message))
+        if text not in shown:  # as of an estimate, and of its test
+            print(f"{program}: warning: {text}", file=sys.stderr)
+        shown.add(text)
 
     _open_closed_streams()
     try:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -13,10 +11,12 @@ from numpy.typing import NDArray
 
 from kernelrank.cli._columns import read_column, without_columns
 from kernelrank.cli._data import Data, read_data
+from kernelrank.cli._targets import read_lines_of_csv
 from kernelrank.io._files import open_for_reading
 
 _ROWS, _NUMBERS = ("winner", "loser"), ("weight", "magnitude")
 PAIR_ACCURACY = "pair-accuracy"
+_MOST_DIGITS = 40
 _HEADING = "winner,loser[,weight][,magnitude]"
 
 
@@ -92,8 +92,9 @@ class _RowNumbers:
             if text not in self._of_id:
                 raise ValueError(f"{self._name} has no row with the id {text!r}")
             return self._of_id[text]
-        if not (text.isdecimal() and 1 <= int(text) <= self._n_rows):
-            raise ValueError(f"expected the number of a row of {self._name}, from 1 to {self._n_rows}, got {text!r}")
+        if not (text.isdecimal() and len(text) < _MOST_DIGITS and 1 <= int(text) <= self._n_rows):
+            found = repr(text[:_MOST_DIGITS])
+            raise ValueError(f"expected the number of a row of {self._name}, from 1 to {self._n_rows}, got {found}")
         return int(text) - 1
 
 
@@ -106,15 +107,15 @@ def _read_lines(path: str) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _read_csv(path: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    reader = csv.reader(io.StringIO(text))
-    heading = [name.strip() for name in next(reader)]
+    lines = read_lines_of_csv(path, text)
+    heading = [name.strip() for name in next(lines)[1]]
     if not set(_ROWS) <= set(heading) or len(set(heading)) < len(heading) or set(heading) - {*_ROWS, *_NUMBERS}:
         raise ValueError(f"{path}:1: expected a header {_HEADING}, got {','.join(heading)[:60]!r}.")
-    for fields in reader:
+    for number, fields in lines:
         if len(fields) not in (0, len(heading)):
-            raise ValueError(f"{path}:{reader.line_num}: expected {len(heading)} fields, got {len(fields)}.")
+            raise ValueError(f"{path}:{number}: expected {len(heading)} fields, got {len(fields)}.")
         if fields:
-            yield reader.line_num, dict(zip(heading, map(str.strip, fields), strict=True))
+            yield number, dict(zip(heading, map(str.strip, fields), strict=True))
 
 
 def _read_columns(path: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:

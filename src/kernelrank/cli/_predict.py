@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import sys
 import warnings
@@ -38,8 +40,11 @@ def write_scores(target: str, scores: Vector, names: Sequence[str] = (), as_json
     if as_json:
         text = json.dumps({"scores": scores.tolist()} | ({"targets": list(names)} if names else {})) + "\n"
     elif names:
-        lines = [",".join(names), *(",".join(map(repr, row)) for row in scores.tolist())]
-        text = "".join(f"{line}\n" for line in lines)
+        lines = io.StringIO()
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(map(repr, row) for row in scores.tolist())
+        text = lines.getvalue()
     else:
         text = "".join(f"{score!r}\n" for score in scores.tolist())
     if target == "-":

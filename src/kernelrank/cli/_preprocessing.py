@@ -6,6 +6,7 @@ import argparse
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,7 +16,7 @@ from kernelrank.cli._methods import METHODS
 from kernelrank.cli._output import print_table
 from kernelrank.io._tables import check_numbers
 from kernelrank.pipelines import QueryPipeline, QueryScaler
-from kernelrank.pipelines._columns import sort_columns
+from kernelrank.pipelines._columns import TEXTS, count_missing, sort_columns, types_of_objects
 from kernelrank.pipelines._fitting import describe_columns, fit_columns
 from kernelrank.pipelines._inputs import Inputs
 from kernelrank.pipelines._table_ranker import MIN_FREQUENCY, Scale, preparing_steps
@@ -40,11 +41,15 @@ class Preparation(NamedTuple):
         return names
 
     def pipeline(self, ranker: Any, *, queries: bool) -> Any:
-        """Return the fitted pipeline of these steps and a fitted ranker; the ranker itself if there are no steps."""
+        """Return the fitted pipeline of these steps and a fitted ranker; the ranker itself if there are no steps.
+
+        `queries` states whether the ranker was fitted with queries.
+        """
         if not self.steps:
             return ranker
         steps = [*self.steps, (type(ranker).__name__.lower(), ranker)]
-        return QueryPipeline(steps) if queries else Pipeline(steps)
+        whole = QueryPipeline(steps)
+        return whole if queries or whole.transforms_by_queries else Pipeline(steps)
 
 
 def prepare_table(frame: Any, qid: Any, args: argparse.Namespace) -> tuple[Any, Preparation]:
@@ -101,12 +106,35 @@ def refuse_preparation(args: argparse.Namespace) -> None:
 
 
 def check_inputs(frame: Any, inputs: Inputs, name: str) -> Any:
-    """Return the columns for a pipeline; raise an error for text in a column of numbers."""
+    """Return the columns for a pipeline; raise an error for those of another type than in training."""
     table = nw.from_native(frame, eager_only=True)
+    empty = dict[str, Any]()
     for column in inputs.names:
-        if column not in inputs.texts:
-            check_numbers(table[column], name, "the model was trained with numbers there", missing=True)
+        series = table[column]
+        kind = nw.String if column in inputs.texts else nw.Boolean if column in inputs.booleans else None
+        if kind is None:
+            check_numbers(series, name, "the model was trained with numbers there", missing=True)
+        elif count_missing(series) == len(series):  # of any type, or of none
+            empty[column] = kind
+        elif not _has(kind, series):
+            what = "text" if kind is nw.String else "booleans"
+            raise ValueError(
+                f'{name}: column "{column}" holds values of type {series.dtype}, but the model was trained with {what}'
+                " there."
+            )
+    if table.implementation.is_pandas():  # whose type of booleans has no missing values
+        frame = frame.assign(**{column: np.full(len(frame), None) for column in empty})
+    else:
+        nothing = (nw.lit(None, dtype=kind).alias(column) for column, kind in empty.items())
+        frame = table.with_columns(*nothing).to_native()
     return missing_text_as_none(frame)
+
+
+def _has(kind: Any, series: nw.Series[Any]) -> bool:
+    """Return whether a column holds text, or booleans."""
+    if series.dtype == nw.Object:
+        return types_of_objects(series) == {str if kind is nw.String else bool}
+    return series.dtype in TEXTS if kind is nw.String else series.dtype == nw.Boolean
 
 
 def missing_text_as_none(frame: Any) -> Any:
@@ -114,7 +142,7 @@ def missing_text_as_none(frame: Any) -> Any:
     table = nw.from_native(frame, eager_only=True)
     if not table.implementation.is_pandas():
         return frame
-    texts = [name for name in table.columns if table[name].dtype in (nw.String, nw.Object, nw.Categorical, nw.Enum)]
+    texts = [name for name in table.columns if table[name].dtype in (*TEXTS, nw.Object)]
     found = {name: frame[name].astype(object) for name in texts}
     return frame.assign(**{name: column.where(column.notna(), None) for name, column in found.items()})
 

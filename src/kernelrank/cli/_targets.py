@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import narwhals as nw
@@ -71,19 +72,55 @@ def take_targets(model: Any, args: argparse.Namespace, scores: NDArray[np.float6
     return scores
 
 
-def read_columns(path: str, names: list[str], n_rows: int, data: str) -> NDArray[np.float64]:
-    """Read the scores of several targets, as ``predict`` writes them: CSV with the names in the first line."""
+def read_scores(path: str, names: list[str], n_rows: int, data: str) -> NDArray[np.float64]:
+    """Read scores of the rows of a data file, as ``predict`` writes them.
+
+    They are one per line or, of several targets, CSV with the names in the first line. `names` are those of the targets
+    of the command; CSV may hold others as well.
+    """
     with open_for_reading(path) as file:
-        reader = csv.reader(io.StringIO(file.read().decode(errors="replace")))
-    heading = next(reader, [])
+        text = file.read().decode(errors="replace")
+    _, heading = next(read_lines_of_csv(path, text), (1, []))
+    if len(names) > 1 or (len(heading) > 1 and set(names) & set(heading)):
+        scores = _read_columns(path, text, names)
+    else:
+        scores = _read_lines(path, text)
+    if len(scores) != n_rows:
+        raise ValueError(f"{path} has {len(scores)} scores, but {data} has {n_rows} rows.")
+    return scores
+
+
+def _read_lines(path: str, text: str) -> NDArray[np.float64]:
+    lines = text.splitlines()
+    scores = np.empty(len(lines))
+    for number, line in enumerate(lines):
+        try:
+            scores[number] = float(line)
+        except ValueError:
+            raise ValueError(f"{path}:{number + 1}: expected a score, got {line[:40]!r}") from None
+    return scores
+
+
+def _read_columns(path: str, text: str, names: list[str]) -> NDArray[np.float64]:
+    lines = read_lines_of_csv(path, text)
+    _, heading = next(lines, (1, []))
     if not set(names) <= set(heading):
         raise ValueError(f"{path}:1: expected the names of the columns, with {', '.join(names)}, got {heading}.")
     places, rows = [heading.index(name) for name in names], []
-    for fields in reader:
+    for number, fields in lines:
         try:
             rows.append([float(fields[place]) for place in places])
         except (ValueError, IndexError):
-            raise ValueError(f"{path}:{reader.line_num}: expected {len(heading)} scores, got {fields}.") from None
-    if len(rows) != n_rows:
-        raise ValueError(f"{path} has {len(rows)} scores, but {data} has {n_rows} rows.")
-    return np.array(rows)
+            raise ValueError(f"{path}:{number}: expected {len(heading)} scores, got {fields}.") from None
+    scores = np.array(rows).reshape(-1, len(names))
+    return scores[:, 0] if len(names) == 1 else scores
+
+
+def read_lines_of_csv(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of each line of CSV."""
+    reader = csv.reader(io.StringIO(text))
+    try:
+        for fields in reader:
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise ValueError(f"{path}:{reader.line_num}: {error}.") from None

@@ -55,8 +55,8 @@ def fold(form: Form, target: str) -> Sum:
         )
     if scorer.weights.shape[1] != 1:
         raise ValueError(
-            f"model cannot be exported to {target}: it predicts {scorer.weights.shape[1]} outputs, and a {target} model"
-            " has one score. Fit one output, or use to_onnx."
+            f"model cannot be exported to {target}: it predicts {scorer.weights.shape[1]} outputs, and a model of"
+            f" {target} has one score. Fit one output, or use to_onnx."
         )
     terms = [_fold(features, scorer) for _, features in sorted(by_column(form).items())]
     return Sum([term for term in terms if not _is_zero(term)], float(scorer.offset[0]))

@@ -60,7 +60,8 @@ def load_table(
     ----------
     source : path
         Path of a ``.parquet`` file, or of a text file with a header line: ``.tsv`` is separated by tabs, anything else
-        by commas. A file whose name ends with ``.gz``, ``.xz`` or ``.bz2`` is decompressed; ``"-"`` is standard input.
+        by commas; only an empty field is a missing value. A file whose name ends with ``.gz``, ``.xz`` or ``.bz2`` is
+        decompressed; ``"-"`` is standard input.
     target, qid, weight : str, optional
         Names of the columns of utilities, queries and weights. By default, a column named "qid" holds the queries.
         Query ids of text files are compared as text: ``1``, ``01`` and ``1.0`` are three queries.
@@ -215,10 +216,13 @@ def _read_with_polars(content: Any, is_parquet: bool, separator: str, texts: Abs
     if is_parquet:
         return pl.read_parquet(content)
 
+    # polars leaves quotation marks in names doubled, as they are in the file.
+    types = dict.fromkeys((name.replace('"', '""') for name in texts), pl.String)
+
     def read(n_rows: int | None) -> pl.DataFrame:
         content.seek(0)
-        types = dict.fromkeys(texts, pl.String)
-        return pl.read_csv(content, separator=separator, infer_schema_length=n_rows, schema_overrides=types)
+        frame = pl.read_csv(content, separator=separator, infer_schema_length=n_rows, schema_overrides=types)
+        return frame.rename(lambda name: name.replace('""', '"'))
 
     # Any row may determine the type of a column, but to look at all of them takes longer than to read them. Where later
     # rows are of another type than the first, reading fails; only columns that are empty so far can be misread.
@@ -238,10 +242,9 @@ def _read_with_pandas(content: Any, is_parquet: bool, separator: str, texts: Abs
 
     if is_parquet:
         return pd.read_parquet(content)
-    # pandas converts "NA" to a missing value whatever the type of the column, but not "=NA".
-    frame = pd.read_csv(content, sep=separator, converters=dict.fromkeys(texts, lambda text: f"={text}"))
-    found = {name: frame[name].str[1:] for name in texts if name in frame.columns}
-    return frame.assign(**{name: column.where(column != "") for name, column in found.items()})
+    # Only an empty field is missing, as for polars: by default, so are NA, null, None and other words.
+    types = dict.fromkeys(texts, str)
+    return pd.read_csv(content, sep=separator, dtype=types, keep_default_na=False, na_values=[""])
 
 
 def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str, texts: AbstractSet[str]) -> Any:
@@ -249,8 +252,9 @@ def _read_with_pyarrow(content: Any, is_parquet: bool, separator: str, texts: Ab
 
     if is_parquet:
         return parquet.read_table(content)
-    types = csv.ConvertOptions(column_types=dict.fromkeys(texts, string()))
-    return csv.read_csv(content, parse_options=csv.ParseOptions(delimiter=separator), convert_options=types)
+    types = dict.fromkeys(texts, string())
+    options = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+    return csv.read_csv(content, parse_options=csv.ParseOptions(delimiter=separator), convert_options=options)
 
 
 _READERS: dict[str, Callable[[Any, bool, str, AbstractSet[str]], Any]] = {

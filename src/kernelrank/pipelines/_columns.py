@@ -13,7 +13,7 @@ import numpy as np
 from kernelrank._columns import as_frame
 from kernelrank._validation import QID_COLUMN
 
-_TEXTS = (nw.String, nw.Categorical, nw.Enum)
+TEXTS = (nw.String, nw.Categorical, nw.Enum)
 _LARGEST = 1e150  # number whose square, times the number of rows, is finite
 _MOSTLY = 0.5  # share of numbers among the values of a text column from which the others are taken for mistakes
 
@@ -50,14 +50,21 @@ def sort_columns(
             "frame must be a data frame with named columns, of polars, pandas or pyarrow, got"
             f" {type(frame).__name__}. For a matrix, use sklearn.pipeline.make_pipeline."
         )
+    for name in table.columns:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"frame must have columns named by strings, but {name!r} is of type {type(name).__name__}; rename them,"
+                " as in frame.set_axis([str(name) for name in frame.columns], axis=1)."
+            )
     chosen = _choose(table.columns, categorical, drop, keep)
-    if len(table) == 0:
+    if chosen and len(table) == 0:  # a frame without columns has no number of rows
         raise ValueError("frame has no rows.")
     numbers, categories, left_out, n_features = list[str](), list[str](), dict[str, str](), 0
     for name in chosen:
         series = table[name]
-        is_category = name in categorical or _is_category(series)
+        is_category = _can_be_category(series) if name in categorical else _is_category(series)
         if is_category:
+            _refuse_na(series)
             counts = value_counts(series)
             if name not in categorical:
                 _refuse_numbers(series, counts)
@@ -98,23 +105,55 @@ def _is_category(series: nw.Series[Any]) -> bool:
     dtype = series.dtype
     if dtype.is_numeric():
         return False
-    if dtype in _TEXTS or dtype == nw.Boolean:
+    if dtype in TEXTS or dtype == nw.Boolean:
         return True
     if series.is_null().all():
         return False  # a column of no type
-    if dtype == nw.Object and len({type(value) for value in series.drop_nulls().to_list()}) == 1:
-        first = series.drop_nulls()[0]
-        if isinstance(first, bool | str):
-            return True
+    types = types_of_objects(series)
+    if len(types) == 1 and issubclass(types.pop(), bool | str):
+        return True
+    raise _neither_number_nor_category(series)
+
+
+def _can_be_category(series: nw.Series[Any]) -> bool:
+    """Return True for a column of values that an encoder, and a model file, can hold; raise an error for others."""
+    dtype = series.dtype
+    is_plain = dtype in TEXTS or dtype == nw.Boolean or (dtype.is_numeric() and dtype != nw.Decimal)
+    types = types_of_objects(series)
+    if is_plain or (types and all(issubclass(each, bool | str | int | float) for each in types)):
+        return True
+    if series.is_null().all():
+        return True
+    raise _neither_number_nor_category(series)
+
+
+def types_of_objects(series: nw.Series[Any]) -> set[type]:
+    """Return the types of the values of a column of Python objects; an empty set for other columns."""
+    return {type(value) for value in series.drop_nulls().to_list()} if series.dtype == nw.Object else set()
+
+
+def _neither_number_nor_category(series: nw.Series[Any]) -> ValueError:
+    dtype = series.dtype
     remedy = (
         "Convert it to numbers, such as days since a fixed date"
         if dtype.is_temporal()
         else "Convert it to numbers or text"
     )
-    raise ValueError(
-        f"The column {series.name!r} holds values of type {dtype}, which are neither numbers nor categories."
-        f" {remedy}, or leave it out (drop)."
+    found = "not categories" if dtype.is_numeric() else "neither numbers nor categories"
+    return ValueError(
+        f"The column {series.name!r} holds values of type {dtype}, which are {found}. {remedy}, or leave it out (drop)."
     )
+
+
+def _refuse_na(series: nw.Series[Any]) -> None:
+    """Raise an error for pandas's NA in text, which encoders of scikit-learn do not take."""
+    if not series.implementation.is_pandas() or series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        return
+    if any(repr(value) == "<NA>" for value in series.filter(series.is_null()).to_list()):
+        raise ValueError(
+            f"The column {series.name!r} marks missing text by pandas.NA, which OneHotEncoder does not take. Mark it by"
+            " None, as in column.astype(object).where(column.notna(), None), or leave it out (drop)."
+        )
 
 
 def _why_not(series: nw.Series[Any]) -> str | None:
@@ -131,7 +170,7 @@ def _why_not(series: nw.Series[Any]) -> str | None:
                 f"The column {series.name!r} holds {values[row]} in row {row + 1}. Replace infinite values by"
                 " numbers or by missing values, or leave the column out (drop)."
             )
-        low, high = np.nanmin(values), np.nanmax(values)
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
         if max(-low, high) > _LARGEST:
             raise ValueError(
                 f"The column {series.name!r} holds numbers up to {max(-low, high):.3g}, whose squares float64 cannot"
@@ -192,10 +231,10 @@ def count_missing(series: nw.Series[Any]) -> int:
 
 def value_counts(series: nw.Series[Any]) -> dict[Any, int]:
     """Return how often each value occurs; all missing values are None."""
-    found = series.value_counts(name="n")
-    counts: dict[Any, int] = {}
+    found = series.drop_nulls().value_counts(name="n")
+    counts = {None: missing} if (missing := int(series.null_count())) else dict[Any, int]()
     for value, n in zip(found[series.name].to_list(), found["n"].to_list(), strict=True):
-        key = None if value is None or value != value else value
+        key = value if value == value else None  # NaN of polars
         counts[key] = counts.get(key, 0) + int(n)
     return counts
 

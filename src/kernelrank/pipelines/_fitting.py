@@ -10,9 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
 from kernelrank._columns import as_frame
-from kernelrank.pipelines._columns import count_missing
-
-_TEXTS = (nw.String, nw.Categorical, nw.Enum)
+from kernelrank.pipelines._columns import TEXTS, count_missing
 
 
 def fit_columns(transformer: ColumnTransformer, frame: Any) -> Any:
@@ -26,8 +24,8 @@ def fit_columns(transformer: ColumnTransformer, frame: Any) -> Any:
     assert table is not None
     encoded = _encoded(transformer) if table.implementation.is_polars() else []
     types = [table[name].dtype for name in encoded]
-    has_text = any(dtype in _TEXTS for dtype in types)
-    if not has_text or any(dtype not in _TEXTS and dtype != nw.Boolean for dtype in types):
+    has_text = any(dtype in TEXTS for dtype in types)
+    if not has_text or any(dtype not in TEXTS and dtype != nw.Boolean for dtype in types):
         return transformer.fit_transform(frame)
     values = {name: _values(table[name]) for name in encoded}
     numbered = table.with_columns(_numbers(table[name], values[name]) for name in encoded)

@@ -13,11 +13,12 @@ from kernelrank.pipelines._columns import count_missing
 
 
 class Inputs(NamedTuple):
-    """Names of the columns that a model needs, in the order of training, which of them hold text, and missing text."""
+    """Names of the columns that a model needs, in the order of training, and which of them hold text or booleans."""
 
     names: list[str]
-    texts: frozenset[str]
-    nones: frozenset[str] = frozenset()  # where missing text was None
+    texts: frozenset[str] = frozenset()
+    booleans: frozenset[str] = frozenset()
+    nones: frozenset[str] = frozenset()  # where None is a category: missing text
 
 
 def inputs_of(model: Any) -> Inputs | None:
@@ -28,9 +29,9 @@ def inputs_of(model: Any) -> Inputs | None:
     names = [str(name) for name in found]
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     if not isinstance(first, ColumnTransformer):
-        texts = frozenset(name for k, name in enumerate(names) if _takes_text(first, k))
-        return Inputs(names, texts)
-    needed, texts_found, nones = set[str](), set[str](), set[str]()
+        kinds = {name: _kind(first, k) for k, name in enumerate(names)}
+        return Inputs(names, _of_kind(str, kinds), _of_kind(bool, kinds))
+    needed, nones, kinds = set[str](), set[str](), {}
     for _, part, given in first.transformers_:
         if isinstance(part, str) and part == "drop":
             continue
@@ -38,9 +39,11 @@ def inputs_of(model: Any) -> Inputs | None:
         columns = _as_list(given) if is_named else np.asarray(names, dtype=object)[given].tolist()
         # Where columns are chosen by position, all must be there.
         needed.update(columns if is_named else names)
-        texts_found.update(name for k, name in enumerate(columns) if _takes_text(part, k))
+        for k, name in enumerate(columns):
+            kinds[name] = kinds.get(name) or _kind(part, k)  # a column may have several parts
         nones.update(name for k, name in enumerate(columns) if _knows_none(part, k))
-    return Inputs([name for name in names if name in needed], frozenset(texts_found), frozenset(nones))
+    kept = [name for name in names if name in needed]
+    return Inputs(kept, _of_kind(str, kinds), _of_kind(bool, kinds), frozenset(nones))
 
 
 def match_text(model: Any, X: Any) -> Any:
@@ -75,21 +78,32 @@ def _as_list(columns: Any) -> list[Any]:
     return [columns] if isinstance(columns, str) or not hasattr(columns, "__iter__") else list(columns)
 
 
-def _knows_none(part: Any, column: int) -> bool:
-    """Return whether None is one of the categories of a column."""
+def _first_of(part: Any) -> Any:
+    """Return the transformer that sees the columns."""
     while isinstance(part, Pipeline):
         part = part.steps[0][1]
-    known = getattr(part, "categories_", None)
+    return part
+
+
+def _knows_none(part: Any, column: int) -> bool:
+    """Return whether None is one of the categories of a column."""
+    known = getattr(_first_of(part), "categories_", None)
     return known is not None and any(value is None for value in known[column][-2:])  # NumPy's order: None, NaN
 
 
-def _takes_text(part: Any, column: int) -> bool:
-    """Return whether a fitted transformer takes text in a column: it has met some there."""
-    while isinstance(part, Pipeline):
-        part = part.steps[0][1]
+def _of_kind(kind: type, kinds: dict[str, type | None]) -> frozenset[str]:
+    return frozenset(name for name, found in kinds.items() if found is kind)
+
+
+def _kind(part: Any, column: int) -> type | None:
+    """Return whether a fitted transformer has met text, str, or only booleans, bool, in a column; None for others."""
+    part = _first_of(part)
     if hasattr(part, "vocabulary_"):  # counts of words
-        return True
+        return str
     known = getattr(part, "categories_", None)
     if known is None and getattr(part, "statistics_", np.empty(0)).dtype == object:
         known = [[value] for value in part.statistics_]
-    return known is not None and any(isinstance(value, str) for value in known[column])
+    values = [] if known is None else [value for value in known[column] if value is not None]
+    if any(isinstance(value, str) for value in values):
+        return str
+    return bool if values and all(isinstance(value, bool | np.bool_) for value in values) else None

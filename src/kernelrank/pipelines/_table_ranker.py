@@ -64,7 +64,7 @@ def make_table_ranker(
         "query" scales all features to [0, 1] inside each query, by :class:`QueryScaler` as a second step; ``predict``
         then needs the queries, too.
     categorical : iterable of str
-        Columns of numbers to treat as categories, such as postal codes.
+        Columns of numbers to treat as categories, such as postal codes; not of decimals.
     drop : iterable of str
         Columns to leave out, such as the utilities, if `frame` has them.
     keep : iterable of str, optional
@@ -83,9 +83,9 @@ def make_table_ranker(
     Raises
     ------
     ValueError
-        If a column is named that is not there; if one holds infinite values, dates, dates as text, such as
-        "2024-05-01", or other things that are neither numbers nor categories, or text most of which are numbers; or if
-        there are no features.
+        If a column is named that is not there, or has a name that is not text; if one holds infinite values, dates, dates
+        as text, such as "2024-05-01", or other things that are neither numbers nor categories, text most of which are
+        numbers, or text and ``pandas.NA``, which ``OneHotEncoder`` does not take; or if there are no features.
 
     Warns
     -----
