@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from kernelrank._rules import show
 from kernelrank.exceptions import InvalidParameterError
 from kernelrank.export._form import Category, Column, Encoded, Feature, Number
 
@@ -184,7 +185,14 @@ def _probe(step: Any, name: str, features: list[Feature], widths: Sequence[int])
             raise ValueError(
                 f"The step {name!r} ({type(step).__name__}) cannot be exported: it distinguishes None and NaN."
             )
-        columns.append((feature, [each for each in categories.tolist() if not _is_missing(each)], gaps))
+        known = [each for each in categories.tolist() if not _is_missing(each)]
+        strange = next((each for each in known if not isinstance(each, str | Real | np.bool_)), None)
+        if strange is not None:
+            raise ValueError(
+                f"The step {name!r} ({type(step).__name__}) cannot be exported: its categories must be text, numbers or"
+                f" truth values, but one is {show(strange)}. Convert the column to text before training."
+            )
+        columns.append((feature, known, gaps))
     n_probes = max(len(known) + len(gaps) for _, known, gaps in columns)
     rows = np.empty((n_probes, len(columns)), dtype=object)
     for k, (_, known, gaps) in enumerate(columns):
