@@ -145,6 +145,17 @@ def test_dense_algebra_is_cut_short(work):
     assert seconds_to_return(script) < 1
 
 
+def test_audits_of_preferences_are_cut_short():
+    """A single programme takes seconds."""
+    script = """
+    from kernelrank.inspection import audit_pairs
+    pairs = np.array([rng.permutation(300)[:2] for _ in range(2900)])
+    interrupted(lambda: audit_pairs(pairs))
+    print("works" if audit_pairs([[0, 1], [1, 2], [2, 0]]).proven else "broken")
+    """
+    assert seconds_to_return(script, delay=2.0) < 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ten_million_rows(n_jobs):

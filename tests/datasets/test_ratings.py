@@ -154,6 +154,7 @@ def test_several_sets_or_none(tmp_path):
         ("1M", "movies.dat", 3, "two::Toy Story (1995)::Comedy", "the id must be an integer, got 'two'."),
         ("1M", "movies.dat", 3, "9::Toy Story (1995)::Comedy", "the id 9 is also in line 2."),
         ("CSV", "movies.csv", 3, "9,Belle de jour, la (1966),Drama", 'expected 3 fields separated by ",", got 4.'),
+        ("CSV", "movies.csv", 3, f"9,{'x' * 200_000},Drama", "field larger than field limit (131072)."),
         ("CSV", "movies.csv", 1, "id,title,genres", "expected the header movieId,title,genres."),
     ],
 )

@@ -133,6 +133,25 @@ def test_two_kinds_of_missing_categories(target):
     assert_refused(target, ValueError, "distinguishes None and NaN", model)
 
 
+@pytest.mark.parametrize("category", [np.datetime64("2026-01-02", "s"), b"x", (1, 2)], ids=str)
+def test_categories_of_other_types(target, category):
+    dates = np.empty((10, 1), dtype=object)
+    dates[:, 0] = [category] * 10
+    encoder = OneHotEncoder(handle_unknown="ignore").fit(dates)
+    model = make_pipeline(encoder, RankRLS().fit(np.arange(10.0)[:, None], np.arange(10)))
+    words = r"The step 'onehotencoder' \(OneHotEncoder\) cannot be exported: its categories must be text, numbers or"
+    assert_refused(target, ValueError, words, model)
+
+
+def test_numbers_that_overflow(target):
+    model = make_pipeline(StandardScaler(), RankRLS()).fit(X, Y)
+    model[0].scale_[0], model[1].coef_[0] = 1e-100, 1e300
+    if target == "ONNX":  # it divides before it multiplies
+        FORMATS[target](model)
+    else:
+        assert_refused(target, ValueError, f"model cannot be exported to {target}", model)
+
+
 def test_feature_names(target):
     model = RankSVM().fit(X, Y)
     FORMATS[target](model, ["a", "b", "c"])

@@ -146,6 +146,20 @@ def test_a_relaxation_that_is_not_integral(monkeypatch):
     assert not all(found)
 
 
+def test_weights_of_any_size(rng):
+    """The solver of linear programmes takes some of these for infeasible."""
+    for _ in range(150):
+        pairs = [tuple(rng.permutation(5)[:2].tolist()) for _ in range(25)]
+        weights = 10.0 ** rng.integers(-9, 9, 25)
+        audit = audit_pairs(pairs, weight=weights)
+        least, tolerance = least_error(pairs, weights, 5), 1e-6 * weights.max()
+        assert_removes_all_cycles(audit, pairs, weights)
+        assert audit.lower_bound <= least + tolerance
+        assert audit.responsible_weight >= least * (1 - 1e-12)
+        assert not audit.proven or audit.responsible_weight <= least + tolerance
+        assert audit.hinge_bound >= audit.lower_bound - tolerance
+
+
 def test_no_scorer_is_better(rng):
     X = rng.normal(size=(30, 3))
     pairs = rng.integers(30, size=(200, 2))

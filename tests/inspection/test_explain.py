@@ -168,6 +168,25 @@ def test_pipelines_to_original_columns(frame, form):
                 assert value == table.iloc[i][name] or (pd.isna(value) and pd.isna(table.iloc[i][name]))
 
 
+@pytest.mark.parametrize("kind", [object, "category", "str"])
+def test_series_without_a_text(rng, kind):
+    """A Series does not tell whether its NaN is a missing text or a missing number."""
+    codes = np.where(rng.random(40) < 0.3, np.nan, rng.integers(3, size=40))
+    table = pd.DataFrame(
+        {"colour": rng.choice(["red", "blue", np.nan], 40), "size": rng.normal(size=40), "code": codes}
+    )
+    table.loc[table["colour"] == "nan", "colour"] = np.nan
+    table.loc[::7, "size"] = np.nan
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["colour", "code"]), (SimpleImputer(add_indicator=True), ["size"])
+    )
+    table = table.astype({"colour": kind})
+    model = make_pipeline(columns, RankRLS()).fit(table, rng.normal(size=40))
+    assert table["colour"].isna().any()
+    for i in range(39):
+        assert_sums(explain(model, table.iloc[i], table.iloc[i + 1]), model, table.iloc[[i]], table.iloc[[i + 1]])
+
+
 def test_polars_and_query_pipelines(frame):
     table, y = frame
     table = table.assign(qid=QID)

@@ -77,7 +77,10 @@ def read_texts(path: Path, separator: str, n_fields: int, *, header: str | None 
         text = content.decode("latin-1")  # the older sets of MovieLens
     if separator == ",":
         reader = csv.reader(io.StringIO(text, newline=""))
-        found = [(reader.line_num, cells) for cells in reader if cells]
+        try:
+            found = [(reader.line_num, cells) for cells in reader if cells]
+        except csv.Error as error:  # such as a quote that is not closed
+            raise DataFormatError(f"{path}:{reader.line_num}: {error}.") from None
     else:
         lines = text.split("\n")  # not at the other line ends of Unicode, which titles may hold
         found = [(number, line.rstrip("\r").split(separator)) for number, line in enumerate(lines, 1) if line.strip()]

@@ -43,7 +43,7 @@ class Graph:
         with np.errstate(over="ignore", under="ignore"):  # checked below
             numbers = exact.astype(self.dtype)
         if np.isinf(numbers).any():
-            raise ValueError('model cannot be exported with dtype="float32": its numbers exceed that type.')
+            raise ValueError(f'model cannot be exported with dtype="{self.dtype}": its numbers exceed that type.')
         return self._store(numbers)
 
     def indices(self, values: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from math import isnan
+from math import isinf, isnan
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,8 @@ def _number(value: float) -> str:
     """Return a literal with all digits; with an exponent, it is a floating-point number in standard SQL."""
     if isnan(value):
         return "NULL"
+    if isinf(value):
+        raise ValueError("model cannot be exported to SQL: its numbers exceed float64. Scale the features.")
     text = repr(float(value)).upper()
     text = text if "E" in text else f"{text}E0"
     return f"({text})" if value < 0 else text

@@ -26,8 +26,10 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from kernelrank._rules import show
 from kernelrank.exceptions import InvalidParameterError
 from kernelrank.export._form import Category, Column, Encoded, Feature, Number
+from kernelrank.pipelines._selection import selected_columns
 
 _NEVER_SEEN = "\0 a category that was never seen"
 
@@ -62,32 +64,19 @@ def _pipeline(step: Any, name: str, features: list[Feature]) -> list[Feature]:
 
 def _columns(step: Any, name: str, features: list[Feature]) -> list[Feature]:
     """Apply the parts of a ColumnTransformer, whose outputs are side by side."""
-    positions = {each: k for k, each in enumerate(getattr(step, "feature_names_in_", ()))}
+    names = getattr(step, "feature_names_in_", None)
     weights = step.transformer_weights or {}
     found: list[Feature] = []
     for inner, each, columns in step.transformers_:
         if isinstance(each, str) and each == "drop":
             continue
-        chosen = [features[k] for k in _positions(columns, positions, len(features))]
+        chosen = [features[k] for k in selected_columns(columns, len(features), names)]
         if not chosen:
             continue
         made = encode(each, f"{name}__{inner}", chosen)
         weight = weights.get(inner, 1.0)
         found += made if weight == 1 else [_encoded(feature).scaled(0.0, weight) for feature in made]
     return found
-
-
-def _positions(columns: Any, positions: dict[str, int], n: int) -> list[int]:
-    """Return the positions of columns that a ColumnTransformer names in any of its ways."""
-    if isinstance(columns, slice):
-        start, stop = columns.start, columns.stop
-        start = positions[start] if isinstance(start, str) else start
-        stop = positions[stop] + 1 if isinstance(stop, str) else stop  # slices of names include the last
-        return list(range(n))[start : stop : columns.step]
-    listed = [columns] if isinstance(columns, str | int) else list(columns)
-    if listed and all(isinstance(each, bool | np.bool_) for each in listed):
-        return [int(k) for k in np.flatnonzero(listed)]
-    return [positions[each] if isinstance(each, str) else range(n)[each] for each in listed]
 
 
 def _standard(step: Any, name: str, features: list[Feature]) -> list[Feature]:
@@ -184,7 +173,14 @@ def _probe(step: Any, name: str, features: list[Feature], widths: Sequence[int])
             raise ValueError(
                 f"The step {name!r} ({type(step).__name__}) cannot be exported: it distinguishes None and NaN."
             )
-        columns.append((feature, [each for each in categories.tolist() if not _is_missing(each)], gaps))
+        known = [each for each in categories.tolist() if not _is_missing(each)]
+        strange = next((each for each in known if not isinstance(each, str | Real | np.bool_)), None)
+        if strange is not None:
+            raise ValueError(
+                f"The step {name!r} ({type(step).__name__}) cannot be exported: its categories must be text, numbers or"
+                f" truth values, but one is {show(strange)}. Convert the column to text before training."
+            )
+        columns.append((feature, known, gaps))
     n_probes = max(len(known) + len(gaps) for _, known, gaps in columns)
     rows = np.empty((n_probes, len(columns)), dtype=object)
     for k, (_, known, gaps) in enumerate(columns):

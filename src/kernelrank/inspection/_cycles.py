@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse.csgraph import shortest_path
 
+from kernelrank._interrupt import interruptible
 from kernelrank.inspection._arcs import Arcs, Array, Codes, Mask, topological_positions
 from kernelrank.inspection._packing import pack_cycles
 
@@ -32,6 +33,7 @@ _INTEGRAL = 1e-6  # distance from an integer that is taken for one
 _LARGEST_INTEGER = 2.0**53
 _HOP, _COVERED = 1e-6, 0.99  # of sums over cycles: the length of an arc, and what counts as 1
 _MOST_FLOW = 30_000  # arcs of a linear programme
+_UNKNOWN = np.inf  # operations of a programme, which may take seconds
 
 
 class FeedbackArcs(NamedTuple):
@@ -142,13 +144,18 @@ def _round(arcs: Arcs, shares: Array) -> Codes:
 
 def _solve(arcs: Arcs, cycles: list[Codes], integral: bool) -> Any:
     """Return the lightest cover of some cycles, in units of the heaviest arc."""
-    return milp(
-        arcs.weights / arcs.weights.max(),
-        integrality=np.full(len(arcs), int(integral)),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(_rows(cycles, len(arcs)), lb=1.0),
-        options={"node_limit": _NODES, "mip_rel_gap": 0.0},
-    )
+    costs, rows = arcs.weights / arcs.weights.max(), _rows(cycles, len(arcs))
+
+    def solve() -> Any:
+        return milp(
+            costs,
+            integrality=np.full(len(arcs), int(integral)),
+            bounds=Bounds(0, 1),
+            constraints=LinearConstraint(rows, lb=1.0),
+            options={"node_limit": _NODES, "mip_rel_gap": 0.0},
+        )
+
+    return interruptible(solve, _UNKNOWN)
 
 
 def _round_up(weights: Array, bound: float) -> float:
@@ -241,10 +248,10 @@ def _backwards(arcs: Arcs, position: Codes) -> float:
 
 
 def largest_circulation(arcs: Arcs) -> float | None:
-    """Return the largest sum of flows along cycles with at most the weight of each arc; None if there are many arcs.
+    """Return the largest sum of flows along cycles with at most the weight of each arc; None if it is not found.
 
     It is the smallest sum of hinge losses ``w * max(0, 1 - (f(tail) - f(head)))`` of any f, by linear programming
-    duality.
+    duality. It is not looked for among many arcs.
     """
     if not len(arcs) or len(arcs) > _MOST_FLOW:
         return None if len(arcs) else 0.0
@@ -252,5 +259,10 @@ def largest_circulation(arcs: Arcs) -> float | None:
     nodes, columns = np.concatenate([arcs.tails, arcs.heads]), np.tile(np.arange(k), 2)
     conservation = sp.csr_array((np.repeat([1.0, -1.0], k), (nodes, columns)), shape=(arcs.n_nodes, k))
     bounds = np.column_stack([np.zeros(k), arcs.weights / unit])
-    found = linprog(-np.ones(k), A_eq=conservation, b_eq=np.zeros(arcs.n_nodes), bounds=bounds, method="highs")
-    return float(-found.fun * unit)
+
+    def solve() -> Any:
+        return linprog(-np.ones(k), A_eq=conservation, b_eq=np.zeros(arcs.n_nodes), bounds=bounds, method="highs")
+
+    found = interruptible(solve, _UNKNOWN)
+    # The solver may take weights far below its tolerances for infeasible, although no flow at all is feasible.
+    return None if found.fun is None else float(-found.fun * unit)

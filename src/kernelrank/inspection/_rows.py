@@ -16,8 +16,8 @@ def as_one_row(row: Any, name: str) -> Any:
     """Return a row as a matrix, data frame or list of one row; a column of queries is removed."""
     if isinstance(row, str):  # a document
         return [row]
-    if hasattr(row, "to_frame") and hasattr(row, "index"):  # a row of pandas; its values have one type, the columns not
-        row = row.to_frame().T.infer_objects()
+    if hasattr(row, "to_frame") and hasattr(row, "index"):  # a row of pandas
+        row = _frame_of_series(row)
     refuse_mask(row, name)
     frame = None if is_foreign(row) else as_frame(row)
     if frame is not None:
@@ -35,6 +35,15 @@ def as_one_row(row: Any, name: str) -> Any:
     if matrix.ndim != 2 or matrix.shape[0] != 1:
         raise ValueError(f"{name} must be one row: an array of shape (n_features,), got shape {tuple(matrix.shape)}.")
     return matrix
+
+
+def _frame_of_series(row: Any) -> Any:
+    """Return a pandas Series as a data frame of one row: its values have one type, the columns of the frame do not."""
+    frame = row.to_frame().T
+    if frame.iloc[:, 0].dtype != object:
+        return frame
+    # A missing value does not tell whether its column is one of numbers or of text; as an object, it may be in both.
+    return frame.infer_objects().astype(dict.fromkeys(frame.columns[frame.isna().iloc[0]], object))
 
 
 def column_names(row: Any, model: Any, feature_names: Any) -> list[str]:

@@ -6,11 +6,11 @@ import re
 from copy import copy
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
+
+from kernelrank.pipelines._selection import selected_columns
 
 # Input columns get names that cannot occur in categories or tokens; names of output columns then tell their inputs.
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -66,26 +66,12 @@ def _through_steps(steps: list[tuple[str, Any]], sources: list[str], width: int 
 def _by_column(transformer: ColumnTransformer, sources: list[str]) -> list[str]:
     """Return the sources of the output of a ColumnTransformer."""
     found = [""] * max((part.stop for part in transformer.output_indices_.values()), default=0)
+    names = getattr(transformer, "feature_names_in_", None)
     for name, part, columns in transformer.transformers_:
         place = transformer.output_indices_.get(name, slice(0, 0))
         if place.stop > place.start:
-            inputs = [sources[k] for k in _numbers(columns, transformer, len(sources))]
+            inputs = [sources[k] for k in selected_columns(columns, len(sources), names)]
             found[place] = trace(part, inputs, place.stop - place.start, name)
-    return found
-
-
-def _numbers(columns: Any, transformer: ColumnTransformer, n: int) -> NDArray[np.intp]:
-    """Return the numbers of the columns that a ColumnTransformer passes to one of its parts."""
-    names = list(getattr(transformer, "feature_names_in_", ()))
-    if isinstance(columns, slice) and isinstance(columns.start or columns.stop, str):
-        first = 0 if columns.start is None else names.index(columns.start)
-        return np.arange(first, n if columns.stop is None else names.index(columns.stop) + 1)  # both ends belong to it
-    if not isinstance(columns, slice):
-        listed = np.atleast_1d(np.asarray(columns))
-        if listed.dtype.kind in "UOT" and len(listed):
-            return np.array([names.index(each) for each in listed], dtype=np.intp)
-        columns = listed if listed.dtype.kind == "b" else listed.astype(np.intp)
-    found: NDArray[np.intp] = np.arange(n)[columns]
     return found
 
 

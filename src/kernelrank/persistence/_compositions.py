@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from string import Formatter
 from typing import Any
 
-import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
@@ -17,6 +16,7 @@ from kernelrank.exceptions import ModelFormatError
 from kernelrank.persistence._kinds import KINDS, SIZE, Kind, is_fitted, number_of_inputs, register, require
 from kernelrank.persistence._transformers import NAMES_IN, names_fit
 from kernelrank.pipelines import QueryPipeline
+from kernelrank.pipelines._selection import selected_columns
 
 _TEXTS = (CountVectorizer, TfidfVectorizer)
 
@@ -148,39 +148,9 @@ def columns_of(key: Any, n_columns: int, names: Sequence[str] | None) -> list[in
         If the columns do not exist.
     """
     try:
-        return _columns_of(key, n_columns, names)
+        return selected_columns(key, n_columns, names)
     except (IndexError, TypeError, ValueError) as reason:
         raise ModelFormatError(f"columns of a ColumnTransformer do not exist ({reason})") from reason
-
-
-def _columns_of(key: Any, n_columns: int, names: Sequence[str] | None) -> list[int]:
-    if isinstance(key, slice):
-        given = [each for each in (key.start, key.stop) if each is not None]
-        if given and all(type(each) is str for each in given):  # both ends are included
-            start = 0 if key.start is None else _index(key.start, names)
-            stop = n_columns if key.stop is None else _index(key.stop, names) + 1
-            return list(range(start, stop))
-        return list(range(n_columns)[key])
-    if type(key) is str:
-        return [_index(key, names)]
-    if whole(-n_columns).accepts(key):
-        return [range(n_columns)[int(key)]]
-    keys = key.tolist() if isinstance(key, np.ndarray) else list(key)
-    if all(type(each) is bool for each in keys):
-        if keys and len(keys) != n_columns:
-            raise ValueError(f"a mask of {len(keys)} elements for {n_columns} columns")
-        return [place for place, each in enumerate(keys) if each]
-    if all(isinstance(each, str) for each in keys):
-        return [_index(each, names) for each in keys]
-    if not all(whole(-n_columns).accepts(each) for each in keys):
-        raise TypeError("they are not names, integers or a mask")
-    return [range(n_columns)[int(each)] for each in keys]
-
-
-def _index(name: str, names: Sequence[str] | None) -> int:
-    if names is None:
-        raise ValueError("names of columns, but no feature_names_in_")
-    return list(names).index(name)
 
 
 def _is_single(key: Any) -> bool:

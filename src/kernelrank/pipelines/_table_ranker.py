@@ -83,9 +83,9 @@ def make_table_ranker(
     Raises
     ------
     ValueError
-        If a column is named that is not there, or has a name that is not text; if one holds infinite values, dates, dates
-        as text, such as "2024-05-01", or other things that are neither numbers nor categories, text most of which are
-        numbers, or text and ``pandas.NA``, which ``OneHotEncoder`` does not take; or if there are no features.
+        If a column is named that is not there, or has a name that is not text; if one holds infinite values, dates,
+        dates as text, such as "2024-05-01", or other things that are neither numbers nor categories, text most of which
+        are numbers, or text and ``pandas.NA``, which ``OneHotEncoder`` does not take; or if there are no features.
 
     Warns
     -----
