@@ -22,7 +22,7 @@ from kernelrank.exceptions import QueryColumnWarning
 from kernelrank.pipelines import QueryPipeline, _table_ranker, make_table_ranker
 from kernelrank.pipelines._columns import sort_columns
 from kernelrank.pipelines._fitting import describe_columns, fit_columns
-from kernelrank.pipelines._inputs import inputs_of
+from kernelrank.pipelines._inputs import Inputs, inputs_of
 
 N = 240
 kinds = pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
@@ -420,7 +420,7 @@ def test_inputs_of_models(columns, y):
     ]).fit(frame, y)  # fmt: skip
     assert inputs_of(by_position).names == list(frame.columns)
     assert inputs_of(by_position).texts == {"colour"}
-    assert inputs_of(RankSVM().fit(frame[["price", "rooms"]], y)) == (["price", "rooms"], frozenset(), frozenset())
+    assert inputs_of(RankSVM().fit(frame[["price", "rooms"]], y)) == Inputs(["price", "rooms"])
     assert inputs_of(RankSVM().fit(frame[["price", "rooms"]].to_numpy(), y)) is None
     assert inputs_of(None) is None
 
