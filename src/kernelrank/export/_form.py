@@ -7,7 +7,7 @@ pipeline of them remains a list of features.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import nan
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -147,6 +147,6 @@ def tabulate(features: list[Category], weights: Matrix) -> Matrix:
         for place, value in feature.values.items():
             table[place] += (value - feature.other) * weight
         # NaN stays NaN whatever the weight: prediction raises.
-        table[n_known] += nan if isnan(feature.unknown) else feature.unknown * weight
-        table[n_known + 1] += nan if isnan(feature.missing) else feature.missing * weight
+        table[n_known] += feature.unknown * weight
+        table[n_known + 1] += feature.missing * weight
     return table

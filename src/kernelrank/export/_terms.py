@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from math import isnan, nan
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -109,5 +109,5 @@ def _slope(column: int, numbers: list[Number], weights: list[float]) -> Slope:
     for number, w in zip(numbers, weights, strict=True):
         weight += w * number.factor * scale
         present += w * (number.factor * (centre - number.centre) + number.shift)
-        missing += nan if isnan(number.missing) else w * number.missing
+        missing += w * number.missing  # NaN stays NaN whatever the weight: prediction raises
     return Slope(column, weight, centre, scale, present, missing)
