@@ -45,9 +45,7 @@ def use(model, X):
             found = (model.predict if hasattr(model, "predict") else model.transform)(X)
         except ValueError:
             return
-        except (
-            TypeError
-        ) as reason:  # of scikit-learn, which looks for NaN among categories of text in a column of numbers
+        except TypeError as reason:  # of scikit-learn, which looks for NaN among categories of text in a column of numbers
             assert "ufunc 'isnan' not supported" in str(reason)
             return
     assert found.shape[0] == (X.shape[0] if hasattr(X, "shape") else len(X))
