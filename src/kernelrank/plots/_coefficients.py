@@ -173,13 +173,14 @@ class CoefficientDisplay:
         shown = np.argsort(-np.abs(self.coef), kind="stable")[: self.max_bars]
         lengths, places = self.coef[shown], np.arange(len(shown))
         signed_bars(ax, places, lengths)
-        ends = [lengths, np.zeros(1)]
+        ends, share = [lengths, np.zeros(1)], 0.06
         if self.low is not None and self.high is not None:
             low, high = self.low[shown], self.high[shown]
             ax.hlines(places, low, high, color=BLACK, linewidth=1.5)
             ax.plot(low, places, "|", high, places, "|", color=BLACK)
             ends += [low, high]
         else:
+            share = 0.18  # for the numbers
             for place, length in zip(places, lengths, strict=True):
                 side, shift = ("left", 3) if length >= 0 else ("right", -3)
                 at = {"xytext": (shift, 0), "textcoords": "offset points", "ha": side, "va": "center"}
@@ -187,8 +188,9 @@ class CoefficientDisplay:
         name_bars(ax, [self.names[k] for k in shown])
         ax.axvline(0.0, **REFERENCE)
         every = np.concatenate(ends)
-        room = 0.18 * (float(np.ptp(every)) or 1.0)
-        ax.set(xlim=(every.min() - room * (every.min() < 0), every.max() + room * (every.max() > 0 or not every.any())))
+        low_end, high_end = (float(every.min()), float(every.max())) if every.any() else (-1.0, 1.0)
+        room = share * (high_end - low_end)
+        ax.set_xlim(low_end - room * (low_end < 0), high_end + room * (high_end > 0))
         left_out = len(self.coef) - len(shown)
         ax.set(xlabel="coefficient", title=f"largest {len(shown):,} of {len(self.coef):,}" if left_out else "")
         self.ax_, self.figure_ = ax, ax.figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.model_selection import PermutationTest, permutation_test
 from kernelrank.model_selection._permutation_test import ROUNDING
@@ -108,11 +108,7 @@ class PermutationDisplay:
         ax = axes_or_new(ax)
         found = self.result
         permuted = found.permuted
-        edges = np.histogram_bin_edges(permuted, "auto")
-        if len(edges) > _MOST_BINS + 1:
-            edges = np.histogram_bin_edges(permuted, _MOST_BINS)
-        if np.ptp(permuted) == 0:
-            edges = permuted[0] + np.array([-0.01, 0.01])
+        edges = _edges(permuted, found.statistic)
         reached = permuted >= found.statistic - ROUNDING
         parts = [permuted[~reached], permuted[reached]]
         _, _, (_, bars) = ax.hist(parts, edges, stacked=True, color=["#9CC7E0", "#F3C9AE"], edgecolor=BLACK, lw=0.5)
@@ -129,3 +125,13 @@ class PermutationDisplay:
         ax.legend(fontsize="small", loc="upper left", ncols=2)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _edges(permuted: NDArray[np.float64], statistic: float) -> NDArray[np.float64]:
+    """Return the edges of bins of equal width, one of them at the estimate, so that no bin is hatched in part."""
+    spread = float(np.ptp(permuted))
+    n_bins = min(len(np.histogram_bin_edges(permuted, "auto")) - 1, _MOST_BINS) if spread > 0 else 1
+    width = max(spread / n_bins, 0.01)
+    first, last = np.floor((permuted.min() - statistic) / width), np.floor((permuted.max() - statistic) / width) + 1
+    edges: NDArray[np.float64] = statistic + width * np.arange(first, last + 1)
+    return edges

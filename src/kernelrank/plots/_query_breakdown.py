@@ -14,7 +14,7 @@ from kernelrank._validation import as_id_array, as_numbers, encode_queries, sepa
 from kernelrank.exceptions import UndefinedMetricError
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, parse_metric
 from kernelrank.plots._axes import axes_or_new
-from kernelrank.plots._style import BAND, POSITIVE, REFERENCE, name_bars, next_line, shorten
+from kernelrank.plots._style import BAND, BLACK, POSITIVE, REFERENCE, name_bars, next_line, shorten
 
 _NAMED = 5  # queries that are named beside a curve
 
@@ -182,39 +182,36 @@ class QueryBreakdownDisplay:
         defined = self.values[~np.isnan(self.values)]
         undefined = len(self.values) - len(defined)
         left_out = f", {undefined:,} undefined" if undefined else ""
-        title = f"{len(defined):,} queries{left_out}"
+        queries = "1 query" if len(defined) == 1 else f"{len(defined):,} queries"
         draw = self._draw_bars if len(defined) <= self.max_bars else self._draw_curve
-        draw(ax, defined, f"mean {self.mean:.3f}")
-        ax.set_title(title)
+        draw(ax, defined)
+        ax.set_title(f"mean {self.mean:.3f} of {queries}{left_out}")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_bars(self, ax: Any, values: NDArray[np.float64], mean: str) -> None:
-        bars = ax.barh(range(len(values)), values, **POSITIVE)
-        ax.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize="small")
+    def _draw_bars(self, ax: Any, values: NDArray[np.float64]) -> None:
+        ax.barh(range(len(values)), values, **POSITIVE)
+        beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}
+        for place, value in enumerate(values):
+            ax.text(1.01, place, f"{value:.3f}", **beside)
         name_bars(ax, [str(query) for query in self.queries[: len(values)]])
-        ax.axvline(self.mean, linestyle="--", label=mean, **REFERENCE)
-        low, high = _limits(values)
-        ax.set(xlim=(low - 0.12 * (high - low) * (low < 0), high + 0.12 * (high - low)), xlabel=self.metric)
-        ax.set_ylabel("query, worst first")
-        ax.legend(loc="lower center", bbox_to_anchor=(0.9, 1.0), fontsize="small", frameon=False)
+        ax.axvline(self.mean, linestyle="--", label="mean", **{**REFERENCE, "color": BLACK})
+        ax.set(xlim=_limits(values), xlabel=self.metric, ylabel="query, worst first")
 
-    def _draw_curve(self, ax: Any, values: NDArray[np.float64], mean: str) -> None:
+    def _draw_curve(self, ax: Any, values: NDArray[np.float64]) -> None:
         line, places = next_line(ax), np.arange(1, len(values) + 1)
         low, high = _limits(values)
         ax.plot(places, values, **line)
         ax.fill_between(places, low, values, color=line["color"], **BAND)
-        ax.axhline(self.mean, linestyle="--", label=mean, **REFERENCE)
+        ax.axhline(self.mean, linestyle="--", label="mean", **REFERENCE)
         ax.set(xlim=(1, len(values)), ylim=(low, high + 0.02 * (high - low)), ylabel=self.metric)
         ax.set_xlabel("queries, worst first")
         ax.xaxis.set_major_formatter("{x:,.0f}")
         worst = zip(self.queries, values[:_NAMED], strict=False)
         text = "\n".join(["worst:", *(f"{shorten(str(query), 20)}  {value:.3f}" for query, value in worst)])
         box = {"facecolor": "white", "edgecolor": "0.8", "boxstyle": "round"}
-        place = {"x": 0.97, "ha": "right"}
         y, va = (0.95, "top") if self.lower_is_better else (0.05, "bottom")
-        ax.text(y=y, va=va, s=text, transform=ax.transAxes, bbox=box, fontsize="small", **place)
-        ax.legend(loc="lower left" if self.lower_is_better else "upper left", fontsize="small")
+        ax.text(0.97, y, text, ha="right", va=va, transform=ax.transAxes, bbox=box, fontsize="small")
 
 
 def _resolve(metric: Any, options: dict[str, Any]) -> tuple[Callable[..., Any], str, dict[str, Any]]:
@@ -232,4 +229,5 @@ def _resolve(metric: Any, options: dict[str, Any]) -> tuple[Callable[..., Any], 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
     """Return the limits of the axis of values: 0 and 1, unless a value is outside."""
-    return min(0.0, 1.05 * float(values.min())), max(1.0, 1.05 * float(values.max()))
+    low, high = float(values.min()), float(values.max())
+    return min(0.0, 1.05 * low), 1.0 if high <= 1 else 1.05 * high

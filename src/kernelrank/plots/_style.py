@@ -1,7 +1,7 @@
 """Colours, lines and hatches shared by all displays.
 
-The colours are those of Okabe and Ito, which the colour-blind tell apart, in an order of clearly different brightness.
-Everything that colour distinguishes also differs in the style of the line, the marker or the hatch, for prints in grey.
+The colours are those of Okabe and Ito, which the colour-blind can tell apart. Everything that colour distinguishes also
+differs in the style of the line, the marker or the hatch, because in grey some of the colours look alike.
 """
 
 from __future__ import annotations
@@ -49,6 +49,9 @@ def name_bars(ax: Any, names: list[str]) -> None:
 
 
 def shorten(name: str, most: int = 28) -> str:
-    """Return a name of bounded length, without the signs that matplotlib takes for mathematics."""
-    name = " ".join(name.split()).replace("$", r"\$")
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    """Return a name of bounded length, cut in the middle, in which matplotlib sees no mathematics."""
+    name = " ".join(name.split())
+    if len(name) > most:
+        end = (most - 1) // 2
+        name = f"{name[: most - 1 - end]}…{name[-end:]}"
+    return name.replace("$", r"\$")

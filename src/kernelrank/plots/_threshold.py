@@ -159,11 +159,12 @@ class CalibrationOfThresholdDisplay:
             rising = np.append(values[::-1], values[0])
             ax.plot(places, rising, linestyle=style, color=color, label=label, drawstyle="steps-post")
         ax.set(xlim=(places[0], places[-1]), ylim=(0, 1.02), xlabel="threshold: rows with a larger score are positive")
+        ends = low - room / 2, high + room / 2  # an infinite threshold is drawn beyond all scores
         if self.threshold is not None:
             label = f"chosen {self.threshold:.3g}: {score} = {self.chosen_f_score:.3f}"
-            ax.axvline(np.clip(self.threshold, *ax.get_xlim()), color=BLACK, linewidth=1.5, label=label)
+            ax.axvline(np.clip(self.threshold, *ends), color=BLACK, linewidth=1.5, label=label)
         label = f"best for these rows {self.best.threshold:.3g}: {score} = {self.best.f_score:.3f}"
-        at = np.clip(self.best.threshold, *ax.get_xlim())
+        at = np.clip(self.best.threshold, *ends)
         ax.plot(
             [at], [self.best.f_score], "D", color="white", markeredgecolor=GREY, label=label, clip_on=False, zorder=5
         )

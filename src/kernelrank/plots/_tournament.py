@@ -13,7 +13,7 @@ from kernelrank.plots._style import BAND, REFERENCE, next_line
 
 
 class TournamentROCDisplay:
-    r"""ROC curve of a tournament of held-out pairs, with its confidence band and the area with its interval.
+    """ROC curve of a tournament of held-out pairs, with its confidence band and the area with its interval.
 
     Use :meth:`from_estimator` or :meth:`from_result` to create it. The band contains the point of a threshold, its two
     true rates, with the confidence of the result. It is for one threshold at a time, and takes the scoring of rows as
@@ -41,7 +41,7 @@ class TournamentROCDisplay:
     >>> ax = Figure().subplots()
     >>> display = TournamentROCDisplay.from_estimator(RankRLS(alpha=1e-3), X[:60, [1, 4, 9]], y[:60], ax=ax)
     >>> ax.get_legend().get_texts()[0].get_text()
-    'RankRLS: area 0.861\n(95 % interval 0.726 to 0.935)'
+    'RankRLS 0.861 (0.726 to 0.935)'
     """
 
     def __init__(self, result: TournamentROC, name: str | None = None) -> None:
@@ -107,17 +107,20 @@ class TournamentROCDisplay:
         ax = axes_or_new(ax)
         found = self.result
         style, (low, high) = next_line(ax), found.interval
-        area = f"area {found.auc:.3f}\n({100 * found.confidence:.3g} % interval {low:.3f} to {high:.3f})"
-        ax.plot(found.fpr, found.tpr, label=f"{self.name}: {area}" if self.name else area, **style)
+        percent = f"{100 * found.confidence:.3g} %"
+        area = f"{found.auc:.3f} ({low:.3f} to {high:.3f})"
+        ax.plot(found.fpr, found.tpr, label=f"{self.name} {area}" if self.name else area, **style)
         # The union of the rectangles of both intervals, which move to the right and upwards with the threshold.
         above = np.column_stack((found.fpr_band[:, 0], found.tpr_band[:, 1]))
         below = np.column_stack((found.fpr_band[:, 1], found.tpr_band[:, 0]))
         corners = np.concatenate(([(0.0, 0.0)], above, [(1.0, 1.0)], below[::-1]))
-        ax.fill(*corners.T, color=style["color"], **BAND)
-        if "chance" not in ax.get_legend_handles_labels()[1]:
+        labels, band = ax.get_legend_handles_labels()[1], f"{percent} band, for each threshold"
+        ax.fill(*corners.T, color=style["color"], label=band if band not in labels else None, **BAND)
+        if "chance" not in labels:
             ax.plot([0, 1], [0, 1], linestyle=":", label="chance", **REFERENCE)
         ax.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-        ax.legend(loc="lower right", fontsize="small")
+        title = f"area under the curve ({percent} interval)"
+        ax.legend(loc="lower right", fontsize="small", title=title, title_fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
