@@ -136,10 +136,6 @@ def tournament_roc(
     assert counted.scores is not None
     positive = sample.utilities == sample.utilities.max()
     fpr, tpr, thresholds = roc_curve(positive, counted.scores)
-    bands = [
-        _intervals(rates, _effective_size(sample.units, rows), confidence)
-        for rates, rows in ((fpr, ~positive), (tpr, positive))
-    ]
     return TournamentROC(
         found.estimate,
         found.interval,
@@ -147,7 +143,8 @@ def tournament_roc(
         fpr,
         tpr,
         thresholds,
-        *bands,
+        _intervals(fpr, _effective_size(sample.units, ~positive), confidence),
+        _intervals(tpr, _effective_size(sample.units, positive), confidence),
         counted.scores,
         found.n_fits,
         found.skipped,

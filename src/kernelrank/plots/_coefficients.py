@@ -213,6 +213,8 @@ def _coefficients(last: Any, output: int | None) -> Array:
 def _names(steps: list[tuple[str, Any]], last: Any, feature_names: Any, n: int) -> list[str]:
     """Return the names of the coefficients: those that the transformers make of the names of the columns."""
     given = None if feature_names is None else [str(each) for each in feature_names]
+    if given is not None and len(set(given)) < len(given):
+        raise ValueError("feature_names must be different names, but some are repeated.")
     if steps:
         try:
             names = [str(each) for each in Pipeline(steps).get_feature_names_out(given)]

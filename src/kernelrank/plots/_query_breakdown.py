@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._row_scores import score_rows
-from kernelrank._rules import COUNT
-from kernelrank._validation import as_id_array, as_numbers, encode_queries, separate_qid
+from kernelrank._rules import COUNT, ESTIMATOR
+from kernelrank._validation import as_id_array, as_numbers, check_rows, count_rows, encode_queries, separate_qid
 from kernelrank.exceptions import UndefinedMetricError
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, parse_metric
 from kernelrank.plots._axes import axes_or_new
@@ -109,7 +109,9 @@ class QueryBreakdownDisplay:
         -------
         display : QueryBreakdownDisplay
         """
+        ESTIMATOR("estimator", estimator)
         _, ids = separate_qid(X, qid)  # the estimator gets X with the column, as in fit
+        check_rows(y, ids, None, count_rows(X), options.get("observed"))
         scores = score_rows(estimator, X)
         return cls.from_predictions(y, scores, qid=ids, metric=metric, max_bars=max_bars, ax=ax, **options)
 
