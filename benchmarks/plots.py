@@ -29,7 +29,7 @@ def make_documents(n_queries: int) -> tuple[Any, Any, Any]:
     qid = np.repeat(np.arange(n_queries), 10)
     X = rng.normal(size=(len(qid), 5))
     noise = rng.exponential(1.0, n_queries)[qid] * rng.normal(size=len(qid))
-    return X, np.digitize(X @ [1.0, 0.8, 0.5, 0.0, -0.5] + noise, [0.5, 1.5, 2.5]), qid
+    return X, np.digitize(X @ [1.0, 0.8, 0.5, 0.0, -0.5] + noise, [-0.5, 0.5, 1.5]), qid
 
 
 def draw_convergence(ax: Any) -> None:
@@ -66,19 +66,16 @@ def draw_coefficients(ax: Any) -> None:
     plots.CoefficientDisplay.from_estimator(model, intervals=intervals, ax=ax)
 
 
-def draw_queries(ax: Any) -> None:
+def draw_queries(ax: Any, n_queries: int = 10) -> None:
     """Draw NDCG of each of ten queries."""
-    X, y, qid = make_documents(110)
+    X, y, qid = make_documents(100 + n_queries)
     model, test = RankSVM(alpha=0.01).fit(X[:1000], y[:1000], qid=qid[:1000]), slice(1000, None)
     plots.QueryBreakdownDisplay.from_estimator(model, X[test], y[test], qid=qid[test], metric="ndcg@5", ax=ax)
 
 
 def draw_many_queries(ax: Any) -> None:
     """Draw NDCG of each of a thousand queries."""
-    X, y, qid = make_documents(1100)
-    model, test = RankSVM(alpha=0.01).fit(X[:1000], y[:1000], qid=qid[:1000]), slice(1000, None)
-    options = {"metric": "ndcg@5", "undefined": "skip"}
-    plots.QueryBreakdownDisplay.from_estimator(model, X[test], y[test], qid=qid[test], ax=ax, **options)
+    draw_queries(ax, 1000)
 
 
 def draw_tournament(ax: Any) -> None:
@@ -98,7 +95,7 @@ def draw_threshold(ax: Any) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     malignant = y == 0
     model = FScoreClassifier(make_pipeline(StandardScaler(), RankRLS())).fit(X[:300, :3], malignant[:300])
-    plots.CalibrationOfThresholdDisplay.from_estimator(model, X[300:, :3], malignant[300:], ax=ax)
+    plots.CalibrationOfThresholdDisplay.from_estimator(model, X[300:400, :3], malignant[300:400], ax=ax)
 
 
 def draw_times(ax: Any) -> None:

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._row_scores import score_rows
 from kernelrank._rules import COUNT, ESTIMATOR
-from kernelrank._validation import as_id_array, as_numbers, check_rows, count_rows, encode_queries, separate_qid
+from kernelrank._validation import as_id_array, as_numbers, check_rows, encode_queries, separate_qid
 from kernelrank.exceptions import UndefinedMetricError
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, parse_metric
 from kernelrank.plots._axes import axes_or_new
 from kernelrank.plots._style import BAND, BLACK, POSITIVE, REFERENCE, name_bars, next_line, shorten
 
 _NAMED = 5  # queries that are named beside a curve
+_POINTS = 250  # of a curve, about one per two pixels: vector files stay small
 
 
 class QueryBreakdownDisplay:
@@ -111,8 +112,8 @@ class QueryBreakdownDisplay:
         """
         ESTIMATOR("estimator", estimator)
         _, ids = separate_qid(X, qid)  # the estimator gets X with the column, as in fit
-        check_rows(y, ids, None, count_rows(X), options.get("observed"))
         scores = score_rows(estimator, X)
+        check_rows(y, ids, None, len(scores), options.get("observed"))  # whose errors name y
         return cls.from_predictions(y, scores, qid=ids, metric=metric, max_bars=max_bars, ax=ax, **options)
 
     @classmethod
@@ -201,10 +202,10 @@ class QueryBreakdownDisplay:
         ax.set(xlim=_limits(values), xlabel=self.metric, ylabel="query, worst first")
 
     def _draw_curve(self, ax: Any, values: NDArray[np.float64]) -> None:
-        line, places = next_line(ax), np.arange(1, len(values) + 1)
+        line, places = next_line(ax), _places(len(values))
         low, high = _limits(values)
-        ax.plot(places, values, **line)
-        ax.fill_between(places, low, values, color=line["color"], **BAND)
+        ax.plot(places, values[places - 1], **line)
+        ax.fill_between(places, low, values[places - 1], color=line["color"], **BAND)
         ax.axhline(self.mean, linestyle="--", label="mean", **REFERENCE)
         ax.set(xlim=(1, len(values)), ylim=(low, high + 0.02 * (high - low)), ylabel=self.metric)
         ax.set_xlabel("queries, worst first")
@@ -227,6 +228,12 @@ def _resolve(metric: Any, options: dict[str, Any]) -> tuple[Callable[..., Any], 
             " another metric, use QueryBreakdownDisplay(queries, values).plot()."
         )
     return metric, metric.__name__, options
+
+
+def _places(n: int) -> NDArray[np.intp]:
+    """Return the places of a curve: all of few queries; of many, the first ones and evenly spread others."""
+    spread = np.round(np.linspace(1, n, min(n, _POINTS))).astype(np.intp)
+    return np.union1d(np.arange(1, min(n, _POINTS // 10) + 1), spread)
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
