@@ -137,6 +137,10 @@ def permutation_test(
     FewPermutationsWarning
         If there are so few distinct permutations that no p-value can be less than 0.05.
 
+    See Also
+    --------
+    kernelrank.plots.PermutationDisplay : Plots it.
+
     Notes
     -----
     For :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS`, permuted utilities are further outputs of the same

@@ -45,8 +45,9 @@ class PermutationDisplay:
     >>> X, y = load_diabetes(return_X_y=True)
     >>> ax = Figure().subplots()
     >>> display = PermutationDisplay.from_estimator(RankRLS(alpha=1e-4), X[:40], y[:40], ax=ax)
-    >>> ax.get_title()
-    'p = 0.001 (standard error 0.001, 999 permutations)'
+    >>> print(ax.get_title())
+    p = 0.001
+    (standard error 0.001, 999 permutations)
     """
 
     def __init__(self, result: PermutationTest) -> None:
@@ -117,9 +118,9 @@ class PermutationDisplay:
         bars.set_label(f"{reached.sum():,} of {len(permuted):,} at least as large")
         ax.axvline(found.statistic, color=BLACK, linewidth=2, label=f"observed {found.statistic:.3f}")
         ax.axvline(0.5, linestyle=":", label="random order 0.5", **REFERENCE)
-        error = "exact" if found.exact else f"standard error {found.std_error:.2g}"
-        title = f"p = {found.pvalue:.3g} ({error}, {len(permuted):,} permutations)"
-        ax.set(xlabel="estimate for permuted utilities", ylabel="permutations", title=title)
+        _, _, test = str(found).partition(", ")  # the estimate is in the legend
+        ax.set(xlabel="estimate for permuted utilities", ylabel="permutations")
+        ax.set_title(test.replace(" (", "\n("), fontsize="medium")
         ax.yaxis.get_major_locator().set_params(integer=True)
         ax.set_ylim(0, 1.35 * ax.dataLim.y1)  # room for the legend
         ax.legend(fontsize="small", loc="upper left", ncols=2)

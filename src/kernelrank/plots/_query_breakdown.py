@@ -222,7 +222,7 @@ def _resolve(metric: Any, options: dict[str, Any]) -> tuple[Callable[..., Any], 
     if isinstance(metric, str):
         function, named = parse_metric(metric)
         return function, metric.partition(":")[0], {**named, **options}
-    if metric not in METRICS.values():
+    if not any(metric is each for each in METRICS.values()):
         raise TypeError(
             f"metric must be a metric of kernelrank.metrics or its name, got {type(metric).__name__}. For values of"
             " another metric, use QueryBreakdownDisplay(queries, values).plot()."
