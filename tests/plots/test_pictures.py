@@ -12,7 +12,7 @@ from small_pictures import FOLDER, PICTURES, difference, kept, make, render
 
 from kernelrank import plots
 
-TOLERANCE = 0.02  # of a mean of 25 pixels; the thinnest dotted line changes it by 0.039, rounding by 0.002
+TOLERANCE = 0.03  # of a mean of 25 pixels; without the thinnest dotted line, it differs by 0.039
 
 
 @pytest.mark.parametrize("name", PICTURES)
