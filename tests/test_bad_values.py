@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.base import clone
 
 import kernelrank as kr
@@ -657,6 +658,94 @@ def make_calls(folder):
             ax=None,
             options=None,
         ),
+        "CalibrationOfThresholdDisplay": Call(
+            plots.CalibrationOfThresholdDisplay.from_predictions,
+            {**BINARY, "ax": Figure().subplots()},
+            threshold="number or None",
+            ax=None,
+        ),
+        "CalibrationOfThresholdDisplay.from_estimator": Call(
+            plots.CalibrationOfThresholdDisplay.from_estimator,
+            {
+                "estimator": model_selection.FScoreClassifier(cv=2).fit(X, CLASSES),
+                "X": X,
+                "y": CLASSES,
+                "ax": Figure().subplots(),
+            },
+            y="two classes",
+            ax=None,
+        ),
+        "CoefficientDisplay": Call(
+            plots.CoefficientDisplay.from_estimator,
+            {"estimator": model, "ax": Figure().subplots()},
+            feature_names="names of columns",
+            intervals="result or None",
+            output="number of an output",
+            max_bars="count",
+            ax=None,
+        ),
+        "CoefficientDisplay.from_result": Call(
+            plots.CoefficientDisplay.from_result,
+            {
+                "result": model_selection.CoefIntervals(X[0], X[0] - 1, X[0] + 1, X),
+                "ax": Figure().subplots(),
+            },
+            result="result",
+            feature_names="names of columns",
+            max_bars="count",
+            ax=None,
+        ),
+        "PermutationDisplay": Call(
+            plots.PermutationDisplay.from_estimator,
+            {**SAMPLE, "y": Y, "n_permutations": 2, "strategy": "averaged", "ax": Figure().subplots()},
+            ax=None,
+            options=None,
+        ),
+        "PermutationDisplay.from_result": Call(
+            plots.PermutationDisplay.from_result,
+            {
+                "result": model_selection.PermutationTest(0.7, 0.1, 0.1, SCORES, False, "rows", "averaged", 1),
+                "ax": Figure().subplots(),
+            },
+            result="result",
+            ax=None,
+        ),
+        "QueryBreakdownDisplay": Call(
+            plots.QueryBreakdownDisplay.from_predictions,
+            {**METRIC, "qid": QID, "ax": Figure().subplots()},
+            qid="needed ids",
+            metric="metric",
+            max_bars="count",
+            ax=None,
+            options=None,
+        ),
+        "QueryBreakdownDisplay.from_estimator": Call(
+            plots.QueryBreakdownDisplay.from_estimator,
+            {"estimator": model, **ROWS, "qid": QID, "ax": Figure().subplots()},
+            qid="needed ids",
+            metric="metric",
+            max_bars="count",
+            ax=None,
+            options=None,
+        ),
+        "TournamentROCDisplay": Call(
+            plots.TournamentROCDisplay.from_estimator,
+            {**SAMPLE, "y": CLASSES, "ax": Figure().subplots()},
+            y="two classes",
+            name=None,
+            ax=None,
+            options=None,
+        ),
+        "TournamentROCDisplay.from_result": Call(
+            plots.TournamentROCDisplay.from_result,
+            {
+                "result": model_selection.tournament_roc(**SAMPLE, y=CLASSES, interval="rows"),
+                "ax": Figure().subplots(),
+            },
+            result="result",
+            name=None,
+            ax=None,
+        ),
         "ConvergenceDisplay": Call(plots.ConvergenceDisplay.from_estimator, {"estimator": model}, ax=None),
         "PathDisplay": Call(
             plots.PathDisplay.from_estimator, {"estimator": kr.RankSVMCV(alphas=2, cv=2).fit(X, Y)}, ax=None
@@ -686,6 +775,8 @@ BAD |= {
     ],
     "names of columns": [5, "x", [], ["a"], ["a", "a", "b"]],
     "number of an output": [*NOT_WHOLE, -1, 1],
+    "result": [None, 5, "x", [], (1, 2), {}, Unprintable()],
+    "result or None": [5, "x", [], (1, 2), {}, Unprintable()],
     "sizes": [None, 5, "x", [], [0], [0.0], [-1], [1.5], [np.nan], [[1]], [10**6], [True], [1j]],
     "labels of rows": [None, 5, masked(Y), np.zeros((M, 2)), np.full(M, np.nan), dates(Y)],
     "matrix or None": BAD["matrix"][1:],

@@ -10,6 +10,7 @@ from sklearn.metrics import fbeta_score, precision_recall_fscore_support
 
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError
 from kernelrank.metrics import Decision, best_f_score, f_score, threshold_at_rate
+from kernelrank.metrics._decisions import decision_curve
 
 BETAS = (0.5, 1.0, 2.0, 3)
 
@@ -59,6 +60,21 @@ def test_scikit_learns(rng, beta):
     for threshold in (-0.5, 0.3, 0.5, 2.0):
         expected = fbeta_score(y, scores > threshold, beta=beta, sample_weight=weights)
         assert f_score(y, scores, threshold, beta=beta, sample_weight=weights) == pytest.approx(expected, rel=1e-12)
+
+
+@given(decisions(), st.sampled_from([0.5, 1.0, 3.0]))
+def test_the_curve_has_every_decision(case, beta):
+    y, scores, *_ = case
+    curve = decision_curve(y, scores, beta=beta)
+    np.testing.assert_array_equal(curve.thresholds, [*np.unique(scores)[::-1], -np.inf])
+    assert np.isnan(curve.precision[0])
+    for k, threshold in enumerate(curve.thresholds):
+        called, positive = np.asarray(scores) > threshold, np.asarray(y) == np.max(y)
+        assert curve.f_score[k] == f_score(y, scores, threshold, beta=beta)
+        assert curve.recall[k] == called[positive].mean()
+        if called.any():
+            assert curve.precision[k] == positive[called].mean()
+    assert curve.f_score.max() == best_f_score(y, scores, beta=beta).f_score
 
 
 def test_a_score_on_the_threshold_is_below_it():

@@ -111,7 +111,7 @@ def explain(
     (NONE | NAMES)("feature_names", feature_names)
     (NONE | choice("features", "basis", "rows", "pairs"))("by", by)
     (NONE | whole(0))("output", output)
-    steps, last = _unwrap(model)
+    steps, last = unwrap(model)
     linear = getattr(last, "coef_", None) is not None
     mapped = linear and bool(steps) and isinstance(steps[-1][1], NystromMap) and hasattr(steps[-1][1], "basis_")
     by = by or ("features" if linear and not mapped else "basis")
@@ -121,7 +121,7 @@ def explain(
         given = tuple(_named(name, match_text, model, row) for name, row in zip("ab", given, strict=True))
     rows = tuple(_named(name, _transform, steps, row) for name, row in zip("ab", given, strict=True))
     scores = [_named(name, _score, last, row) for name, row in zip("ab", rows, strict=True)]
-    number = _choose_output(output, len(scores[0]), type(last).__name__)
+    number = choose_output(output, len(scores[0]), type(last).__name__)
     if by == "features":
         fields = _by_features(model, steps, last, given, rows, feature_names, number)
     elif by == "basis":
@@ -140,7 +140,7 @@ def explain(
     return explanation
 
 
-def _unwrap(model: Any) -> tuple[list[tuple[str, Any]], Any]:
+def unwrap(model: Any) -> tuple[list[tuple[str, Any]], Any]:
     """Return the transformers of pipelines, and the estimator that scores what they make."""
     steps: list[tuple[str, Any]] = []
     while True:
@@ -198,7 +198,7 @@ def _score(last: Any, row: Any) -> Array:
     return found
 
 
-def _choose_output(output: int | None, n_outputs: int, name: str) -> int:
+def choose_output(output: int | None, n_outputs: int, name: str) -> int:
     """Return the number of the output to explain."""
     if output is None and n_outputs > 1:
         raise ValueError(f"{name} has {n_outputs} outputs: pass output=0, ..., or {n_outputs - 1}.")

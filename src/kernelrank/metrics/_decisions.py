@@ -148,6 +148,38 @@ def best_f_score(
     return _decide(positive, scores, weights, threshold, beta)
 
 
+class DecisionCurve(NamedTuple):
+    """Decisions of all thresholds, by descending threshold; the arrays have one element per distinct decision.
+
+    Attributes
+    ----------
+    thresholds : ndarray
+        Smallest threshold with each decision: the largest score first, which no row exceeds, and minus infinity last.
+    f_score, precision, recall : ndarray
+        Precision is NaN where no row is predicted as positive.
+    """
+
+    thresholds: Floats
+    f_score: Floats
+    precision: Floats
+    recall: Floats
+
+
+def decision_curve(
+    y_true: ArrayLike, y_score: ArrayLike, *, beta: float = 1.0, sample_weight: ArrayLike | None = None
+) -> DecisionCurve:
+    """Compute F-score, precision and recall of all thresholds, in O(m log m); parameters as in :func:`best_f_score`."""
+    positive, scores, weights = _check_rows(y_true, y_score, sample_weight)
+    beta = _check_beta(beta)
+    cuts = _make_cuts(scores)
+    found, selected, relevant = cuts.above(weights * positive), cuts.above(weights), float(weights[positive].sum())
+    with np.errstate(invalid="ignore"):
+        precision = np.minimum(found / selected, 1.0)
+    thresholds = np.append(scores[cuts.order], -np.inf)[cuts.sizes]
+    f_scores = np.asarray(_f_scores(found, selected, relevant, beta))
+    return DecisionCurve(thresholds, f_scores, precision, np.minimum(found / relevant, 1.0))
+
+
 def threshold_at_rate(y_score: ArrayLike, rate: float, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the threshold that a given share of the rows exceeds.
 

@@ -86,6 +86,10 @@ def coef_intervals(
     CoefIntervals
         Named tuple ``(coef, low, high, folds)``.
 
+    See Also
+    --------
+    kernelrank.plots.CoefficientDisplay : Plots them.
+
     References
     ----------
     .. [1] Kott: The delete-a-group jackknife. Journal of Official Statistics 17 (2001).

@@ -80,6 +80,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
     --------
     kernelrank.metrics.threshold_at_rate : Threshold for new rows, from the expected share of positive ones.
     kernelrank.metrics.best_f_score : Best threshold for rows whose classes are known.
+    kernelrank.plots.CalibrationOfThresholdDisplay : Plots the threshold on new rows.
     kernelrank.RankingClassifier : Several ordered classes, with as few errors as possible.
     sklearn.model_selection.TunedThresholdClassifierCV : Averages curves of the folds instead of pooling their scores.
 

@@ -33,7 +33,7 @@ from kernelrank.solvers.least_squares import Predicted
 Array = NDArray[np.float64]
 
 _FEW = 20  # distinct permutations: with fewer, no p-value can be below 0.05
-_ROUNDING = 1e-12
+ROUNDING = 1e-12  # estimates that differ by less are equal
 _OUTPUTS = 256  # fitted together, which bounds the memory of their predictions
 
 
@@ -137,6 +137,10 @@ def permutation_test(
     FewPermutationsWarning
         If there are so few distinct permutations that no p-value can be less than 0.05.
 
+    See Also
+    --------
+    kernelrank.plots.PermutationDisplay : Plots it.
+
     Notes
     -----
     For :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS`, permuted utilities are further outputs of the same
@@ -178,7 +182,7 @@ def permutation_test(
     warn_of_identical_rows(sample.X, together)
     found, n_fits = _estimates(validation, estimator, sample, [np.arange(sample.n_rows), *orders])
     statistic, permuted = float(found[0]), found[1:]
-    as_large = int(np.count_nonzero(permuted >= statistic - _ROUNDING))
+    as_large = int(np.count_nonzero(permuted >= statistic - ROUNDING))
     pvalue = as_large / len(permuted) if exact else (1 + as_large) / (1 + len(permuted))
     error = 0.0 if exact else float(np.sqrt(pvalue * (1 - pvalue) / len(permuted)))
     return PermutationTest(statistic, pvalue, error, permuted, exact, exchanges.what, validation.strategy, n_fits)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import beta
 from sklearn.metrics import roc_curve
 
 from kernelrank.model_selection._cross_validation import CrossValidation
@@ -32,6 +33,8 @@ class TournamentROC:
     fpr, tpr, thresholds : ndarray
         False and true positive rates where rows with a score of at least the threshold are called positive, as by
         scikit-learn's ``roc_curve``.
+    fpr_band, tpr_band : ndarray of shape (n_thresholds, 2)
+        Ends of intervals of both rates for each threshold, which hold at the same time with probability `confidence`.
     scores : ndarray of shape (n_samples,)
         Share of the other rows that each row is ranked above.
     n_fits : int
@@ -46,6 +49,8 @@ class TournamentROC:
     fpr: Array = field(repr=False)
     tpr: Array = field(repr=False)
     thresholds: Array = field(repr=False)
+    fpr_band: Array = field(repr=False)
+    tpr_band: Array = field(repr=False)
     scores: Array = field(repr=False)
     n_fits: int
     skipped: tuple[str, ...]
@@ -65,7 +70,7 @@ def tournament_roc(
     n_jobs: int | None = None,
     verbose: int = 1,
 ) -> TournamentROC:
-    """Compute a ROC curve from held-out pairs.
+    r"""Compute a ROC curve from held-out pairs.
 
     Leave-pair-out compares two rows at a time, each pair with a model of its own, but a curve takes one score per row.
     In a tournament, every row is compared with every other row, also of its own class, while both are held out. The
@@ -91,8 +96,17 @@ def tournament_roc(
     -------
     TournamentROC
 
+    See Also
+    --------
+    kernelrank.plots.TournamentROCDisplay : Plots it.
+
     Notes
     -----
+    The intervals of both rates are those of Clopper and Pearson, each with confidence ``sqrt(confidence)``, so that
+    both hold together. They contain the true rates of one threshold, not of all thresholds at once, and take the
+    scoring of rows as given. Of a class whose rows are in groups of sizes :math:`m_g`,
+    :math:`(\sum m_g)^2 / \sum m_g^2` rows count as independent.
+
     The area can differ slightly from that of leave-pair-out, because wins need not be transitive: A may beat B, B may
     beat C, and C may beat A. Estimators other than :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS` take
     m (m - 1) / 2 fits.
@@ -120,7 +134,8 @@ def tournament_roc(
     )
     found, counted = run_estimate(validation, IntervalOptions(interval, confidence), estimator, sample)
     assert counted.scores is not None
-    fpr, tpr, thresholds = roc_curve(sample.utilities, counted.scores, pos_label=sample.utilities.max())
+    positive = sample.utilities == sample.utilities.max()
+    fpr, tpr, thresholds = roc_curve(positive, counted.scores)
     return TournamentROC(
         found.estimate,
         found.interval,
@@ -128,7 +143,27 @@ def tournament_roc(
         fpr,
         tpr,
         thresholds,
+        _intervals(fpr, _effective_size(sample.units, ~positive), confidence),
+        _intervals(tpr, _effective_size(sample.units, positive), confidence),
         counted.scores,
         found.n_fits,
         found.skipped,
     )
+
+
+def _effective_size(units: NDArray[Any] | None, rows: NDArray[np.bool_]) -> float:
+    """Return the number of independent rows of a class, by Kish's formula for rows that equal others of their unit."""
+    if units is None:
+        return float(rows.sum())
+    sizes = np.bincount(units[rows]).astype(np.float64)
+    return float(sizes.sum() ** 2 / np.sum(sizes**2))
+
+
+def _intervals(rates: Array, size: float, confidence: float) -> Array:
+    """Return the intervals of Clopper and Pearson, of which two independent ones hold with the confidence."""
+    tail = (1 - np.sqrt(confidence)) / 2
+    found, missed = rates * size, size - rates * size
+    with np.errstate(invalid="ignore"):  # the distribution of no success does not exist
+        low = np.where(found > 0, beta.ppf(tail, found, missed + 1), 0.0)
+        high = np.where(missed > 0, beta.ppf(1 - tail, found + 1, missed), 1.0)
+    return np.column_stack((low, high))

@@ -35,3 +35,9 @@ def last_step(estimator: Any) -> Any:
     """Return the estimator at the end of a pipeline, or the estimator itself."""
     ESTIMATOR("estimator", estimator)
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def require_result(result: Any, kind: type, function: str, name: str = "result") -> None:
+    """Raise an error unless a result is of the kind that a function returns."""
+    if not isinstance(result, kind):
+        raise TypeError(f"{name} must be what {function} returns, got {type(result).__name__}.")

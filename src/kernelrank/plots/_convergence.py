@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.plots._axes import axes_or_new, last_step, require_attribute
+from kernelrank.plots._style import BAND, BLUE, VERMILION
 
 
 class ConvergenceDisplay:
@@ -79,9 +80,9 @@ class ConvergenceDisplay:
         ax = axes_or_new(ax)
         history = self.history
         products, upper, lower = history["n_products"], history["upper_bound"], history["lower_bound"]
-        (line,) = ax.plot(products, upper, marker="o", label="objective of the best solution")
-        ax.plot(products, lower, marker="o", linestyle="--", color=line.get_color(), label="proven lower bound")
-        ax.fill_between(products, lower, upper, alpha=0.15, color=line.get_color(), linewidth=0)
+        ax.plot(products, upper, color=BLUE, marker="o", markersize=5, label="objective of the best solution")
+        ax.plot(products, lower, "--", color=VERMILION, marker="s", markersize=5, label="proven lower bound")
+        ax.fill_between(products, lower, upper, color=BLUE, **BAND)
         gap = float(np.maximum(upper[-1] - lower[-1], 0.0))
         ax.set(xlabel="products with X", ylabel="objective", title=f"certified gap {gap:.1e}")
         ax.xaxis.get_major_locator().set_params(integer=True)

@@ -8,7 +8,8 @@ import numpy as np
 
 from kernelrank._rules import COUNT
 from kernelrank.inspection import Explanation, explain
-from kernelrank.plots._axes import axes_or_new
+from kernelrank.plots._axes import axes_or_new, require_result
+from kernelrank.plots._style import REFERENCE, name_bars, signed_bars
 
 
 class ExplanationDisplay:
@@ -84,10 +85,7 @@ class ExplanationDisplay:
         -------
         display : ExplanationDisplay
         """
-        if not isinstance(explanation, Explanation):
-            raise TypeError(
-                f"explanation must be what kernelrank.inspection.explain returns, got {type(explanation).__name__}."
-            )
+        require_result(explanation, Explanation, "kernelrank.inspection.explain", "explanation")
         return cls(explanation, max_bars).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
@@ -109,11 +107,10 @@ class ExplanationDisplay:
             names = [*names[:kept], f"{len(names) - kept:,} others"]
             lengths = np.append(lengths[:kept], lengths[kept:].sum())
         places = np.arange(len(names))
-        bars = ax.barh(places, lengths, color=np.where(lengths > 0, "C0", "C1").tolist())
+        bars = signed_bars(ax, places, lengths)
         ax.bar_label(bars, [f"{length:+.3g}" for length in lengths], padding=3)
-        ax.set_yticks(places, names)
-        ax.invert_yaxis()
-        ax.axvline(0.0, color="0.5", linewidth=1)
+        name_bars(ax, names)
+        ax.axvline(0.0, **REFERENCE)
         ax.margins(x=0.2)
         first, second = self.explanation.scores
         title = f"score of a {first:.3g}, of b {second:.3g}"

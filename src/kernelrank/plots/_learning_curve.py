@@ -7,7 +7,8 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from kernelrank.inspection import LearningCurve, learning_curve
-from kernelrank.plots._axes import axes_or_new
+from kernelrank.plots._axes import axes_or_new, require_result
+from kernelrank.plots._style import BAND, next_line_with_markers
 
 
 class LearningCurveDisplay:
@@ -82,10 +83,7 @@ class LearningCurveDisplay:
         -------
         display : LearningCurveDisplay
         """
-        if not isinstance(curve, LearningCurve):
-            raise TypeError(
-                f"curve must be what kernelrank.inspection.learning_curve returns, got {type(curve).__name__}."
-            )
+        require_result(curve, LearningCurve, "kernelrank.inspection.learning_curve", "curve")
         return cls(curve, name).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
@@ -104,10 +102,9 @@ class LearningCurveDisplay:
         curve = self.curve
         mean, deviation = curve.mean, curve.std
         label = f"{self.name or 'mean'} ({curve.scores.shape[1]} folds)"
-        (line,) = ax.plot(curve.sizes, mean, marker="o", label=label)
-        ax.fill_between(
-            curve.sizes, mean - deviation, mean + deviation, alpha=0.15, color=line.get_color(), linewidth=0
-        )
+        style = next_line_with_markers(ax)
+        ax.plot(curve.sizes, mean, label=label, **style)
+        ax.fill_between(curve.sizes, mean - deviation, mean + deviation, color=style["color"], **BAND)
         ax.set(xlabel=f"{curve.unit} trained on", ylabel=f"{curve.metric} on held-out {curve.unit}")
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure

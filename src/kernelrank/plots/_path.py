@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kernelrank.estimators import RLSCV
 from kernelrank.plots._axes import axes_or_new, last_step, require_attribute
+from kernelrank.plots._style import BAND, REFERENCE, next_line_with_markers
 
 
 class PathDisplay:
@@ -91,11 +92,10 @@ class PathDisplay:
         ax = axes_or_new(ax)
         scores = self.scores[:, ~np.isnan(self.scores).any(axis=0)]
         mean, deviation = scores.mean(axis=1), scores.std(axis=1)
-        (line,) = ax.plot(self.alphas, mean, marker="o", label=f"mean of {scores.shape[1]} folds")
-        ax.fill_between(
-            self.alphas, mean - deviation, mean + deviation, alpha=0.15, color=line.get_color(), linewidth=0
-        )
-        ax.axvline(self.alpha, linestyle="--", color="0.5", label=f"chosen: {self.alpha:.3g}")
+        style = next_line_with_markers(ax)
+        ax.plot(self.alphas, mean, label=f"mean of {scores.shape[1]} folds", **style)
+        ax.fill_between(self.alphas, mean - deviation, mean + deviation, color=style["color"], **BAND)
+        ax.axvline(self.alpha, linestyle="--", label=f"chosen: {self.alpha:.3g}", **REFERENCE)
         ax.set(xscale="log", xlabel="alpha", ylabel=f"{self.metric} on held-out rows")
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure

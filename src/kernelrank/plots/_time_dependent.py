@@ -11,6 +11,7 @@ from kernelrank._row_scores import score_rows
 from kernelrank._validation import check_rows
 from kernelrank.metrics import TimeDependentAUC, cumulative_dynamic_auc
 from kernelrank.plots._axes import axes_or_new
+from kernelrank.plots._style import next_line
 
 
 class TimeDependentAUCDisplay:
@@ -109,7 +110,7 @@ class TimeDependentAUCDisplay:
         return cls(cumulative_dynamic_auc(y_true, y_score, times, observed=observed), name).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw the areas, and their mean as a dashed line.
+        """Draw the areas, and their mean as a thin dotted line.
 
         Parameters
         ----------
@@ -123,8 +124,9 @@ class TimeDependentAUCDisplay:
         ax = axes_or_new(ax)
         order = np.argsort(self.areas.times)
         label = f"{self.name or 'mean'} {self.areas.mean:.3f}"
-        (line,) = ax.plot(self.areas.times[order], self.areas.auc[order], label=label)
-        ax.axhline(self.areas.mean, linestyle="--", color=line.get_color(), linewidth=1)
+        style = next_line(ax)
+        ax.plot(self.areas.times[order], self.areas.auc[order], label=label, **style)
+        ax.axhline(self.areas.mean, linestyle=(0, (2, 3)), color=style["color"], linewidth=1)
         ax.set(xlabel="time", ylabel="area under the ROC curve", ylim=(min(0.45, *self.areas.auc), 1.0))
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
