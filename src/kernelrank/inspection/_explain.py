@@ -109,20 +109,20 @@ def explain(
     (NONE | NAMES)("feature_names", feature_names)
     (NONE | choice("features", "basis", "rows", "pairs"))("by", by)
     (NONE | whole(0))("output", output)
-    steps, last = _unwrap(model)
+    steps, last = unwrap(model)
     linear = getattr(last, "coef_", None) is not None
     mapped = linear and bool(steps) and isinstance(steps[-1][1], NystromMap) and hasattr(steps[-1][1], "basis_")
     by = by or ("features" if linear and not mapped else "basis")
     _require(last, by, linear, mapped)
     given = tuple(as_one_row(row, name) for name, row in (("a", a), ("b", b)))
-    rows = tuple(_named(name, _transform, steps, row) for name, row in zip("ab", given, strict=True))
+    rows = tuple(_named(name, transform_rows, steps, row) for name, row in zip("ab", given, strict=True))
     scores = [_named(name, _score, last, row) for name, row in zip("ab", rows, strict=True)]
     number = _choose_output(output, len(scores[0]), type(last).__name__)
     if by == "features":
         fields = _by_features(model, steps, last, given, rows, feature_names, number)
     elif by == "basis":
         if mapped:
-            of_map = tuple(_transform(steps[:-1], row) for row in given)
+            of_map = tuple(transform_rows(steps[:-1], row) for row in given)
             fields = _by_map(steps[-1][1], last, of_map, number)
         else:
             fields = _by_basis(last, rows, number)
@@ -136,7 +136,7 @@ def explain(
     return explanation
 
 
-def _unwrap(model: Any) -> tuple[list[tuple[str, Any]], Any]:
+def unwrap(model: Any) -> tuple[list[tuple[str, Any]], Any]:
     """Return the transformers of pipelines, and the estimator that scores what they make."""
     steps: list[tuple[str, Any]] = []
     while True:
@@ -179,7 +179,8 @@ def _named(name: str, function: Callable[..., Found], *arguments: Any) -> Found:
         raise kind(f"{name} is not a row of the model: {error}") from error
 
 
-def _transform(steps: list[tuple[str, Any]], row: Any) -> Any:
+def transform_rows(steps: list[tuple[str, Any]], row: Any) -> Any:
+    """Return rows as the transformers of a pipeline, one after the other, make them."""
     for _, step in steps:
         if step is not None and not isinstance(step, str):
             row = step.transform(row)
