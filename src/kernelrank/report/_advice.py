@@ -142,7 +142,7 @@ def _of_data(subject: Subject, facts: Facts) -> Iterator[Advice]:
     if not subject.steps and hasattr(subject.last, "coef_") and len(scales) and scales.max() > _SCALES * scales.min():
         yield Advice(
             "Features have very different scales: the largest standard deviation is"
-            f" {number(scales.max() / scales.min(), 2)} times the smallest.",
+            f" {scales.max() / scales.min():,.0f} times the smallest.",
             "Standardise them: alpha penalises the coefficients of all features alike.",
         )
 

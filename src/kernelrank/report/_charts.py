@@ -112,7 +112,7 @@ def _axes(x: Any, x_ticks: Sequence[float], y: Any, y_ticks: Sequence[float], be
         for tick in y_ticks
         for part in (
             tag("line", x1=_at(_LEFT), x2=_at(_WIDTH - _RIGHT), y1=_at(y(tick)), y2=_at(y(tick)), class_="axis"),
-            tag("text", number(tick, 3), x=_at(_LEFT - 5), y=_at(y(tick) + 4), text_anchor="end"),
+            tag("text", number(round(float(tick), 3), 3), x=_at(_LEFT - 5), y=_at(y(tick) + 4), text_anchor="end"),
         )
     ]
     under = [tag("text", number(tick, 3), x=_at(x(tick)), y=_at(bottom + 14), text_anchor="middle") for tick in x_ticks]

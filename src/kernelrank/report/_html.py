@@ -106,7 +106,7 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 def percent(value: float) -> str:
     """Format a share of 1, so that little is not nothing, and nearly all is not all."""
     if 0 < value < 0.001:
-        return "less than 0.1 %"
+        return "less than 0.1\u00a0%"
     if 0.999 < value < 1:
-        return "more than 99.9 %"
-    return f"{100 * value:.3g} %"
+        return "more than 99.9\u00a0%"
+    return f"{100 * value:.3g}\u00a0%"

@@ -32,7 +32,7 @@ class Report:
     order: NDArray[np.intp]
     shown: Shown
     trust: Trust | None
-    curve: LearningCurve | None
+    curve: LearningCurve | str | None
 
 
 # The page may use its own style and script, and nothing else; the browser enforces it.
@@ -49,9 +49,7 @@ def make_page(report: Report) -> str:
     made = [(name, heading, make(report)) for name, heading, make in SECTIONS]
     parts = [(name, heading, content) for name, heading, content in made if content is not None]
     links = [tag("li", tag("a", heading, href=f"#{name}")) for name, heading, _ in parts]
-    sections = [
-        tag("section", tag("h2", heading, id=name), content, aria_labelledby=name) for name, heading, content in parts
-    ]
+    sections = [tag("section", tag("h2", heading, id=name), content) for name, heading, content in parts]
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

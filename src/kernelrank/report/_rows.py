@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernelrank._arrays import to_host
 from kernelrank._columns import as_frame
 from kernelrank.inspection._parts import parts_of_rows
+from kernelrank.pipelines import QueryPipeline
 from kernelrank.report._subject import Subject
 
 MOST_ROWS, MOST_OF_A_QUERY, MOST_OF_A_LIST = 1000, 60, 300
@@ -72,6 +73,8 @@ def show_rows(subject: Subject, rows: NDArray[np.intp]) -> Shown:
     """Return the values and contributions of some rows."""
     sample = _take(subject.X, rows)
     try:
+        if isinstance(subject.model, QueryPipeline) and subject.model.transforms_by_queries:
+            raise TypeError("the model scales features inside each query, so that other rows matter as well")
         names, parts = parts_of_rows(subject.model, sample, subject.names or None)
     except (TypeError, ValueError) as error:
         names = subject.names[:MOST_FEATURES]

@@ -34,7 +34,7 @@ def summary(report: Report) -> Markup:
     if not np.isnan(concordance.low):
         first += f" ({100 * report.confidence:g} % interval: {percent(concordance.low)} to {percent(concordance.high)})"
     lines = [first + ". Chance would be 50 %."]
-    if (main := leading(report.measured)).name != "concordance":
+    if (main := leading(report.measured)).name != "concordance" and subject.ids is not None:
         lines.append(f"{main.name} is {share(main.value)}{_interval(main)}.")
     if report.trust is not None and report.trust.skipped is None:
         lines.append(report.trust.sentence)
@@ -147,7 +147,7 @@ def _weights(report: Report) -> Markup | None:
         "Influence is the standard deviation of what a feature adds to the scores of the rows that are shown. To the"
         " right: a larger value raises the score; to the left: it lowers it."
     )
-    heading = ("feature", "coefficient", "influence", "")
+    heading = ("feature", "coefficient", "influence", "direction")
     return join([table(heading, rows, "Features with the largest influence", numeric=(1, 2)), about])
 
 
@@ -211,7 +211,7 @@ def queries(report: Report) -> Markup:
         [
             paragraphs(f"{pairs}. Open a query to see its rows; choose A and B in two rows to compare them below."),
             histogram(main.per_query, f"{main.name} of a query", "queries"),
-            tag("div", content, class_="scroll", tabindex="0", role="region", aria_label=caption),
+            tag("div", content, class_="scroll tall", tabindex="0", role="region", aria_label=caption),
             _left_out(report, len(shown_codes)),
         ]
     )
@@ -285,6 +285,8 @@ def learning(report: Report) -> Markup | None:
     found = report.curve
     if found is None:
         return None
+    if isinstance(found, str):
+        return paragraphs(f"Not computed: {found}")
     rows = [
         (f"{size:,}", number(rows), share(mean), share(std))
         for size, rows, mean, std in zip(

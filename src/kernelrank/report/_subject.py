@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from kernelrank._row_scores import check_scores, score_method, score_rows
 from kernelrank._validation import as_id_array, check_rows, separate_qid
@@ -119,7 +118,7 @@ def make_subject(model: Any, X: Any, y: Any, qid: Any, sample_weight: Any, featu
 
 
 def _score(model: Any, X: Any, qid: Any) -> Floats:
-    if isinstance(model, Pipeline) and isinstance(model, QueryPipeline):
+    if isinstance(model, QueryPipeline):
         score: Any = score_method(model)
         return check_scores(np.asarray(score(X, qid=qid), dtype=np.float64), "model")
     return score_rows(model, X, "model")

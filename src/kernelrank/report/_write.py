@@ -18,6 +18,7 @@ from kernelrank.inspection import LearningCurve
 from kernelrank.inspection import learning_curve as compute_learning_curve
 from kernelrank.io._files import replace_file
 from kernelrank.metrics._influence import check_confidence
+from kernelrank.pipelines import QueryPipeline
 from kernelrank.report._advice import advise
 from kernelrank.report._data import Facts
 from kernelrank.report._metrics import measure, order_of_queries
@@ -142,7 +143,10 @@ def _compose(subject: Subject, title: str | None, with_curve: bool, confidence: 
     )
 
 
-def _learning_curve(subject: Subject, seed: int) -> LearningCurve:
+def _learning_curve(subject: Subject, seed: int) -> LearningCurve | str:
+    """Return the learning curve, or why there is none."""
+    if isinstance(subject.model, QueryPipeline) and subject.model.transforms_by_queries:
+        return "the model scales features inside each query; call inspection.learning_curve with a column of queries."
     params = None if subject.weight is None else {"sample_weight": subject.weight}
     given: dict[str, Any] = {"qid": subject.queries, "params": params, "random_state": seed, "verbose": 0}
     return compute_learning_curve(clone(subject.model), subject.X, subject.y, **given)

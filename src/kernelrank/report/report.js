@@ -101,12 +101,12 @@
         ),
       );
       const values = features.map(([, f]) => make("td", { class: "long" }, format(data.values[k][f] ?? null)));
-      const first = make("th", { scope: "row", "data-value": row[NUMBER] }, label(row));
+      const first = make("th", { scope: "row", class: "whole", "data-value": row[NUMBER] }, label(row));
       return make("tr", {}, first, ...numbers, ...(choose.length ? [make("td", { class: "choose" }, ...choices)] : []), ...values);
     });
     const table = make("table", {}, make("caption", {}, caption), make("thead", {}, head), make("tbody", {}, ...body));
     makeSortable(table);
-    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table);
+    return make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": caption }, table);
   }
 
   function rowsOf(query) {
