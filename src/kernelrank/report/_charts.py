@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.report._html import Markup, number, tag
 
@@ -31,7 +31,7 @@ def histogram(values: Floats, label: str, unit: str) -> Markup:
     return _figure(_axes(x, [0, 0.25, 0.5, 0.75, 1], y, ticks, label, unit) + bars, f"Histogram of {label} over {unit}")
 
 
-def curve(x: Sequence[float], y: Floats, spread: Floats | None, x_label: str, y_label: str, about: str) -> Markup:
+def curve(x: ArrayLike, y: Floats, spread: Floats | None, x_label: str, y_label: str, about: str) -> Markup:
     """Return a line through points, with a band of plus and minus the spread."""
     known = ~np.isnan(y)
     places, means = np.asarray(x, dtype=np.float64)[known], y[known]

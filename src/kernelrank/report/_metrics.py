@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,10 @@ from kernelrank.report._subject import Subject
 Floats = NDArray[np.float64]
 
 _RESAMPLES, _DRAWS = 2000, 4_000_000
-_OF_ROWS = {"concordance": concordance_interval, "auc": auc_interval}
+_OF_ROWS: dict[str, Callable[..., tuple[float, float, float]]] = {
+    "concordance": concordance_interval,
+    "auc": auc_interval,
+}
 
 
 class Measured(NamedTuple):

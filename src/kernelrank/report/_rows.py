@@ -129,7 +129,8 @@ def _plain(value: Any) -> Any:
     if value is None or value != value:
         return "missing"
     if isinstance(value, bool | int | np.integer):
-        return str(value) if isinstance(value, bool) or abs(value) > 2**53 else int(value)
+        number = int(value)
+        return str(value) if isinstance(value, bool) or abs(number) > 2**53 else number
     if isinstance(value, float | np.floating):
         return float(f"{value:.6g}")
     text = str(value)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._row_scores import check_scores, score_method, score_rows
-from kernelrank._validation import as_id_array, check_rows, separate_qid
+from kernelrank._validation import CheckedRows, as_id_array, check_rows, separate_qid
 from kernelrank.estimators._ranker import rank_in_queries
+from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.features import KroneckerRows
 from kernelrank.inspection._explain import unwrap
 from kernelrank.inspection._rows import column_names
@@ -34,6 +35,7 @@ class Subject:
     weight: Floats | None
     scores: Floats
     names: list[str]
+    pairs: UtilityPairs  # without weights
 
     @property
     def n_rows(self) -> int:
@@ -76,11 +78,6 @@ class Subject:
         return np.unique(self.y)
 
     @cached_property
-    def pairs(self) -> UtilityPairs:
-        """Comparable pairs, without weights."""
-        return UtilityPairs(self.y, qid=self.queries)
-
-    @cached_property
     def wrong(self) -> NDArray[np.int64]:
         """Number of comparable pairs of each row whose scores have the opposite order."""
         found = self.pairs.count(self.scores, margin=0.0)
@@ -111,10 +108,14 @@ def make_subject(model: Any, X: Any, y: Any, qid: Any, sample_weight: Any, featu
     rows = check_rows(y, qid, sample_weight, len(scores))
     if rows.observed is not None:
         raise ValueError("y must be observed for all rows: a report has no part for censored utilities yet.")
+    pairs = UtilityPairs.of_checked(CheckedRows(rows.y, rows.queries, rows.n_queries, None, None))
+    if pairs.n_pairs == 0:
+        where = "all y are equal" if qid is None else "y is the same for all rows of each query"
+        raise NoComparablePairsError(f"There is no pair of rows to compare: {where}.")
     codes = np.zeros(len(scores), dtype=np.int32) if rows.queries is None else rows.queries
     ids = None if qid is None else as_id_array(qid).reshape(-1)[np.unique(codes, return_index=True)[1]]
     names = [] if isinstance(X, list) else column_names(X, model, feature_names)
-    return Subject(model, X, rows.y, codes, ids, rows.weights, scores, names)
+    return Subject(model, X, rows.y, codes, ids, rows.weights, scores, names, pairs)
 
 
 def _score(model: Any, X: Any, qid: Any) -> Floats:

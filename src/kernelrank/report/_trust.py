@@ -65,7 +65,9 @@ def estimate_trust(subject: Subject, confidence: float, random_state: int) -> Tr
         return Trust(skipped=reason)
     model = clone(subject.model)
     closed = isinstance(model, RankRLS | RLS)
-    strategies = ("leave-pair-out", "tournament", "averaged", "pooled") if closed else ("averaged", "pooled")
+    strategies: tuple[Any, ...] = (
+        ("leave-pair-out", "tournament", "averaged", "pooled") if closed else ("averaged", "pooled")
+    )
     options: dict[str, Any] = {
         "params": None if subject.weight is None else {"sample_weight": subject.weight},
         "random_state": random_state,
@@ -86,7 +88,8 @@ def estimate_trust(subject: Subject, confidence: float, random_state: int) -> Tr
                 )
                 for each in strategies
             )
-            test, untested = None, "it would take a fit per permutation and fold; call permutation_test for it."
+            test: PermutationTest | None = None
+            untested: str | None = "it would take a fit per permutation and fold; call permutation_test for it."
             if closed:
                 given = {**options, "strategy": "leave-pair-out", "n_permutations": _PERMUTATIONS}
                 test, untested = permutation_test(model, subject.X, subject.y, **given), None
