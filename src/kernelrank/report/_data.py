@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from kernelrank._arrays import to_host
 from kernelrank._columns import as_frame
 from kernelrank.model_selection._sample import number_identical
-from kernelrank.report._subject import Subject
+from kernelrank.report._html import shorten
+from kernelrank.report._subject import LONGEST_NAME, Subject
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ class Facts:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self.columns = _describe_columns(subject.X, subject.names)
+        self.columns = _describe_columns(subject.X, [shorten(name, LONGEST_NAME) for name in subject.names])
 
     @property
     def n_pairs_inside(self) -> int:

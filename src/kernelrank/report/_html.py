@@ -84,6 +84,11 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def shorten(text: str, longest: int) -> str:
+    """Return a text, cut if it is long."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def number(value: Any, digits: int = 4) -> str:
     """Format a number for a reader: counts with separators, others with some significant digits."""
     if value is None or (isinstance(value, float) and math.isnan(value)):

@@ -9,7 +9,7 @@ import numpy as np
 from kernelrank._arrays import to_host
 from kernelrank.report._advice import goal_of
 from kernelrank.report._charts import curve
-from kernelrank.report._html import Markup, number
+from kernelrank.report._html import Markup, number, shorten
 from kernelrank.report._subject import Subject
 
 _LONGEST = 80
@@ -73,5 +73,4 @@ def coefficients(subject: Subject) -> dict[str, float]:
 
 
 def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return shorten(repr(value), _LONGEST)

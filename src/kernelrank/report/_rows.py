@@ -13,11 +13,13 @@ from kernelrank._arrays import to_host
 from kernelrank._columns import as_frame
 from kernelrank.inspection._parts import parts_of_rows
 from kernelrank.pipelines import QueryPipeline
-from kernelrank.report._subject import Subject
+from kernelrank.report._html import as_json, shorten
+from kernelrank.report._subject import LONGEST_NAME, Subject
 
 MOST_ROWS, MOST_OF_A_QUERY, MOST_OF_A_LIST = 1000, 60, 300
 MOST_FEATURES, MOST_QUERIES = 30, 500
 _LONGEST_TEXT = 60
+_ROOM = 1_000_000  # characters of values
 _REST = "other features, together"
 
 
@@ -48,15 +50,25 @@ class Shown:
     reason: str | None
 
 
-def choose_rows(subject: Subject, order: NDArray[np.intp]) -> NDArray[np.intp]:
+def choose_and_show(subject: Subject, order: NDArray[np.intp]) -> Shown:
+    """Return the rows of a report: fewer of them, if their values take much room."""
+    most = MOST_ROWS
+    while True:
+        shown = show_rows(subject, choose_rows(subject, order, most))
+        if len(as_json(shown.values)) <= _ROOM or most <= MOST_OF_A_QUERY:
+            return shown
+        most //= 2
+
+
+def choose_rows(subject: Subject, order: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     """Return rows of the first queries of an order, by their ranks; without queries, the most misplaced rows."""
     if subject.ids is None:
-        worst = np.lexsort((subject.ranks, -subject.wrong))[:MOST_OF_A_LIST]
+        worst = np.lexsort((subject.ranks, -subject.wrong))[: min(most, MOST_OF_A_LIST)]
         return worst[np.argsort(subject.ranks[worst], kind="stable")]
     by_query = np.lexsort((subject.ranks, subject.codes))
     ends = np.cumsum(subject.sizes)
     chosen: list[NDArray[np.intp]] = []
-    left = MOST_ROWS
+    left = most
     for code in order[:MOST_QUERIES].tolist():
         rows = by_query[ends[code] - subject.sizes[code] : ends[code]]
         if len(rows) > MOST_OF_A_QUERY:
@@ -77,14 +89,12 @@ def show_rows(subject: Subject, rows: NDArray[np.intp]) -> Shown:
             raise TypeError("the model scales features inside each query, so that other rows matter as well")
         names, parts = parts_of_rows(subject.model, sample, subject.names or None)
     except (TypeError, ValueError) as error:
-        names = subject.names[:MOST_FEATURES]
-        return Shown(rows, names, None, _values(sample, subject.names, names), np.zeros(len(names)), str(error))
+        return _without_parts(subject, sample, rows, str(error))
     differences = subject.scores[rows] - parts.sum(axis=1)
     size = np.abs(parts).sum(axis=1).max() + np.abs(subject.scores[rows]).max()
     if np.ptp(differences) > 1e-6 * size:  # an intercept is the same for all rows
-        names = subject.names[:MOST_FEATURES]
         reason = f"the scores of {type(subject.last).__name__} are not sums over features"
-        return Shown(rows, names, None, _values(sample, subject.names, names), np.zeros(len(names)), reason)
+        return _without_parts(subject, sample, rows, reason)
     spread = parts.std(axis=0)
     kept = np.argsort(-spread, kind="stable")[:MOST_FEATURES]
     labels = [names[k] for k in kept]
@@ -94,7 +104,14 @@ def show_rows(subject: Subject, rows: NDArray[np.intp]) -> Shown:
         rest = np.delete(parts, kept, axis=1).sum(axis=1)
         shown, spread_shown = np.column_stack([shown, rest]), np.append(spread_shown, rest.std())
         labels, values = [*labels, _REST], [[*row, None] for row in values]
-    return Shown(rows, labels, shown, values, spread_shown, None)
+    return Shown(rows, [shorten(name, LONGEST_NAME) for name in labels], shown, values, spread_shown, None)
+
+
+def _without_parts(subject: Subject, sample: Any, rows: NDArray[np.intp], reason: str) -> Shown:
+    """Return rows without contributions, and why there are none."""
+    names = subject.names[:MOST_FEATURES]
+    labels = [shorten(name, LONGEST_NAME) for name in names]
+    return Shown(rows, labels, None, _values(sample, subject.names, names), np.zeros(len(names)), reason)
 
 
 def _take(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -133,5 +150,4 @@ def _plain(value: Any) -> Any:
         return str(value) if isinstance(value, bool) or abs(number) > 2**53 else number
     if isinstance(value, float | np.floating):
         return float(f"{value:.6g}")
-    text = str(value)
-    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+    return shorten(str(value), _LONGEST_TEXT)

@@ -11,7 +11,7 @@ from kernelrank.report._html import Markup, join, number, percent, plural, share
 from kernelrank.report._metrics import Measured, leading
 from kernelrank.report._model import certificate, coefficients, convergence, parameters
 from kernelrank.report._page import Report, paragraphs
-from kernelrank.report._rows import MOST_FEATURES, MOST_OF_A_LIST, MOST_OF_A_QUERY, MOST_QUERIES
+from kernelrank.report._rows import MOST_FEATURES, MOST_OF_A_QUERY, MOST_QUERIES
 
 _MOST_COLUMNS, _MOST_LEVELS = 100, 12
 _IN_WORDS = {
@@ -183,9 +183,7 @@ def queries(report: Report) -> Markup:
     pairs = f"{plural(subject.n_wrong, 'pair')} in the wrong order, {subject.n_undecided:,} undecided"
     if subject.ids is None:
         n = len(report.shown.rows)
-        some = (
-            f"The {n:,} rows with the most wrong pairs" if n == MOST_OF_A_LIST < subject.n_rows else f"All {n:,} rows"
-        )
+        some = f"The {n:,} rows with the most wrong pairs" if n < subject.n_rows else f"All {n:,} rows"
         about = paragraphs(
             f"{pairs}. {some} are listed, by their rank. Choose A and B in two rows to compare them below."
         )
@@ -239,10 +237,11 @@ def trust(report: Report) -> Markup | None:
         return paragraphs(f"Not estimated: {found.skipped}")
     rows = [
         (each.strategy, share(each.estimate), f"{share(each.interval[0])} to {share(each.interval[1])}",
-         interval_bar(each.estimate, *each.interval), f"{each.n_fits:,}")
+         each.interval_from, interval_bar(each.estimate, *each.interval), f"{each.n_fits:,}")
         for each in found.estimates
     ]  # fmt: skip
-    heading = ("strategy", "estimate", f"{100 * report.confidence:g} % interval", "0 to 1", "fits")
+    level = f"{100 * report.confidence:g} % interval"
+    heading = ("strategy", "estimate", level, "interval from", "0 to 1", "fits")
     bias = found.pooling_bias
     said = (
         f"Pooling differs by {bias:+.3f} from {found.best.strategy}: it compares scores of different models, and is"
@@ -256,7 +255,7 @@ def trust(report: Report) -> Markup | None:
     kept = "Models with the same parameters were fitted to parts of these rows, and judged by the others."
     strong = tag("p", tag("strong", found.sentence))
     return join(
-        [strong, table(heading, rows, "Estimates for new rows", numeric=(1, 2, 4)), paragraphs(said, tested, kept)]
+        [strong, table(heading, rows, "Estimates for new rows", numeric=(1, 2, 5)), paragraphs(said, tested, kept)]
     )
 
 

@@ -19,8 +19,11 @@ from kernelrank.inspection._rows import column_names
 from kernelrank.io import RowStore
 from kernelrank.pairs import UtilityPairs
 from kernelrank.pipelines import QueryPipeline
+from kernelrank.report._html import shorten
 
 Floats = NDArray[np.float64]
+
+LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class Subject:
 
     def name_query(self, code: int) -> str:
         """Return the id of a query as text."""
-        return "all rows" if self.ids is None else str(self.ids[code])
+        return "all rows" if self.ids is None else shorten(str(self.ids[code]), LONGEST_NAME)
 
 
 def make_subject(model: Any, X: Any, y: Any, qid: Any, sample_weight: Any, feature_names: Any) -> Subject:

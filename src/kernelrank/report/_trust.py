@@ -83,6 +83,7 @@ def estimate_trust(subject: Subject, confidence: float, random_state: int) -> Tr
                     subject.y,
                     strategy=each,
                     cv=10 if each in ("averaged", "pooled") else None,
+                    interval=None if each == "leave-pair-out" else "rows",  # the jackknife takes a hundred fits
                     confidence=confidence,
                     **options,
                 )

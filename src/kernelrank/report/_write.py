@@ -23,7 +23,7 @@ from kernelrank.report._advice import advise
 from kernelrank.report._data import Facts
 from kernelrank.report._metrics import measure, order_of_queries
 from kernelrank.report._page import Report, make_page
-from kernelrank.report._rows import choose_rows, show_rows
+from kernelrank.report._rows import choose_and_show
 from kernelrank.report._subject import Subject, make_subject
 from kernelrank.report._trust import estimate_trust
 
@@ -137,7 +137,7 @@ def _compose(subject: Subject, title: str | None, with_curve: bool, confidence: 
         measured=measured,
         advice=advise(subject, facts, measured),
         order=order,
-        shown=show_rows(subject, choose_rows(subject, order)),
+        shown=choose_and_show(subject, order),
         trust=estimate_trust(subject, confidence, seed),
         curve=_learning_curve(subject, seed) if with_curve else None,
     )
