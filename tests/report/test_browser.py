@@ -84,6 +84,8 @@ def test_queries_sort_by_click_and_by_keyboard(page, of_queries):
     page.press("Enter", 13)
     assert page.ask(f"{sort}.getAttribute('aria-sort')") == "descending"
     assert [float(each) for each in column(page, 3)] == sorted(values, reverse=True)
+    page.ask("document.querySelector('#query-table > thead button').click()")
+    assert [each.split()[0] for each in column(page, 0)] == [f"q{k}" for k in range(40)]
     assert page.ask("document.querySelectorAll('#query-table > thead [aria-sort]').length") == 1
 
 

@@ -165,6 +165,18 @@ def test_contributions_are_those_of_explain(written, library):
             assert part == pytest.approx(expected.get(name, 0.0), abs=1e-5)
 
 
+def test_directions_of_features(written):
+    X, y = flats(np.random.default_rng(0))
+    y = y - 0.1 * X["age"].fillna(45)
+    page = written(make_table_ranker(X, kr.RankRLS()).fit(X, y), X, y)
+    bars = {line[0]: line[3] for line in page.table("Features with the largest influence")[1:]}
+    assert bars == {"rooms": "", "age": "–", "district": "–"}
+    [kinds] = [[each["attrs"]["class"] for each in page.all("rect") if each["attrs"]["class"] != "fill"]]
+    assert kinds == ["plus"]
+    page = written(make_pipeline(StandardScaler(), kr.RankRLS()).fit(X[["rooms"]], -y), X[["rooms"]], y)
+    assert [each["attrs"]["class"] for each in page.all("rect")] == ["minus"]
+
+
 def test_facts_and_warnings_about_data(written):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))

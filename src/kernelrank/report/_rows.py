@@ -19,6 +19,7 @@ from kernelrank.report._subject import LONGEST_NAME, Subject
 MOST_ROWS, MOST_OF_A_QUERY, MOST_OF_A_LIST = 1000, 60, 300
 MOST_FEATURES, MOST_QUERIES = 30, 500
 _LONGEST_TEXT = 60
+_LINEAR = 0.999  # correlation
 _ROOM = 1_000_000  # characters of values
 _REST = "other features, together"
 
@@ -105,6 +106,18 @@ def show_rows(subject: Subject, rows: NDArray[np.intp]) -> Shown:
         shown, spread_shown = np.column_stack([shown, rest]), np.append(spread_shown, rest.std())
         labels, values = [*labels, _REST], [[*row, None] for row in values]
     return Shown(rows, [shorten(name, LONGEST_NAME) for name in labels], shown, values, spread_shown, None)
+
+
+def direction(shown: Shown, feature: int) -> float | None:
+    """Return 1 if scores rise with the values of a feature, -1 if they fall; None if neither, as for a category."""
+    assert shown.parts is not None
+    values = [row[feature] for row in shown.values]
+    if not all(isinstance(each, int | float) for each in values):
+        return None
+    x, parts = np.array(values, dtype=np.float64), shown.parts[:, feature]
+    x, parts = x - x.mean(), parts - parts.mean()
+    product, sizes = float(x @ parts), float(np.linalg.norm(x) * np.linalg.norm(parts))
+    return float(np.sign(product)) if abs(product) > _LINEAR * sizes > 0 else None
 
 
 def _without_parts(subject: Subject, sample: Any, rows: NDArray[np.intp], reason: str) -> Shown:

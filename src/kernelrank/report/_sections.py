@@ -11,9 +11,11 @@ from kernelrank.report._html import Markup, join, number, percent, plural, share
 from kernelrank.report._metrics import Measured, leading
 from kernelrank.report._model import certificate, coefficients, convergence, parameters
 from kernelrank.report._page import Report, paragraphs
-from kernelrank.report._rows import MOST_FEATURES, MOST_OF_A_QUERY, MOST_QUERIES
+from kernelrank.report._rows import MOST_FEATURES, MOST_OF_A_QUERY, MOST_QUERIES, direction
 
-_MOST_COLUMNS, _MOST_LEVELS = 100, 12
+_MOST_COLUMNS, _MOST_LEVELS, _MOST_WEIGHTS = 100, 12, 12
+_PRINTED = 40  # lines of a long table, as in the style sheet
+_NOTHING = "–"
 _IN_WORDS = {
     "concordance": "share of pairs in the right order; 0.5 is chance",
     "kendall": "right minus wrong pairs, from -1 to 1; 0 is chance",
@@ -138,14 +140,14 @@ def _weights(report: Report) -> Markup | None:
         return None
     coef = coefficients(report.subject)
     largest = float(shown.spread.max(initial=0.0))
-    rows = [
-        (name, number(coef[name]) if name in coef else "–", number(spread, 3),
-         signed_bar(float(np.copysign(spread, coef.get(name, 1.0))), largest))
-        for name, spread in zip(shown.features[:12], shown.spread[:12].tolist(), strict=True)
-    ]  # fmt: skip
+    rows = []
+    for k, (name, spread) in enumerate(zip(shown.features[:_MOST_WEIGHTS], shown.spread.tolist(), strict=False)):
+        sign = direction(shown, k)
+        bar = _NOTHING if sign is None else signed_bar(sign * spread, largest)
+        rows.append((name, number(coef[name]) if name in coef else _NOTHING, number(spread, 3), bar))
     about = paragraphs(
         "Influence is the standard deviation of what a feature adds to the scores of the rows that are shown. To the"
-        " right: a larger value raises the score; to the left: it lowers it."
+        " right: a larger value raises the score; to the left: it lowers it. Categories have no direction."
     )
     heading = ("feature", "coefficient", "influence", "direction")
     return join([table(heading, rows, "Features with the largest influence", numeric=(1, 2)), about])
@@ -179,40 +181,52 @@ def metrics(report: Report) -> Markup:
 
 def queries(report: Report) -> Markup:
     """Return the queries with the worst first, or the most misplaced rows."""
-    subject = report.subject
-    pairs = f"{plural(subject.n_wrong, 'pair')} in the wrong order, {subject.n_undecided:,} undecided"
+    subject, n = report.subject, len(report.shown.rows)
+    pairs = f"{plural(subject.n_wrong, 'pair')} in the wrong order, {subject.n_undecided:,} undecided."
+    choice = "" if report.shown.parts is None else " Choose A and B in two rows to compare them below."
     if subject.ids is None:
-        n = len(report.shown.rows)
         some = f"The {n:,} rows with the most wrong pairs" if n < subject.n_rows else f"All {n:,} rows"
-        about = paragraphs(
-            f"{pairs}. {some} are listed, by their rank. Choose A and B in two rows to compare them below."
-        )
-        return join([about, tag("div", id="rows")])
+        about = paragraphs(f"{pairs} {some} are listed, by their rank.{choice}")
+        return join([about, tag("div", id="rows", class_="long"), _printed(n)])
     main = leading(report.measured)
-    others = [each for each in report.measured if each is not main and each.name in ("concordance", "auc", "map")]
     shown_codes = set(subject.codes[report.shown.rows].tolist())
+    return join(
+        [
+            paragraphs(f"{pairs} Open a query to see its rows.{choice}"),
+            histogram(main.per_query, f"{main.name} of a query", "queries"),
+            _query_table(report, main, shown_codes),
+            _left_out(report, len(shown_codes)),
+            _printed(min(subject.n_queries, MOST_QUERIES)),
+        ]
+    )
+
+
+def _query_table(report: Report, main: Measured, with_rows: set[int]) -> Markup:
+    """Return the table of queries, which the script sorts, filters and opens."""
+    subject = report.subject
+    others = [each for each in report.measured if each is not main and each.name in ("concordance", "auc", "map")]
     body = []
-    for place, code in enumerate(report.order[:MOST_QUERIES].tolist()):
-        cells = [tag("th", tag("bdi", subject.name_query(code)), scope="row", data_value=place)]
+    for code in report.order[:MOST_QUERIES].tolist():
+        cells = [tag("th", tag("bdi", subject.name_query(code)), scope="row")]
         numbers = [subject.sizes[code], subject.pairs.pairs_per_query[code]]
         cells += [tag("td", f"{each:,}", class_="n", data_value=each) for each in numbers]
         for each in (main, *others):
             value = float(each.per_query[code])
             cells.append(tag("td", share(value), class_="n", data_value="" if np.isnan(value) else f"{value:.6g}"))
-        body.append(tag("tr", *cells, data_query=code if code in shown_codes else None))
+        body.append(tag("tr", *cells, data_query=code if code in with_rows else None))
     heading = ("query", "rows", "comparable pairs", main.name, *(each.name for each in others))
     head = tag("tr", *(tag("th", name, scope="col", class_="n" if k else None) for k, name in enumerate(heading)))
     caption = f"Queries, the worst {main.name} first"
-    content = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body),
-                  data_sortable=True, data_filter="query id", id="query-table")  # fmt: skip
-    return join(
-        [
-            paragraphs(f"{pairs}. Open a query to see its rows; choose A and B in two rows to compare them below."),
-            histogram(main.per_query, f"{main.name} of a query", "queries"),
-            tag("div", content, class_="scroll tall", tabindex="0", role="region", aria_label=caption),
-            _left_out(report, len(shown_codes)),
-        ]
-    )
+    parts = tag("caption", caption), tag("thead", head), tag("tbody", *body)
+    content = tag("table", *parts, data_sortable=True, data_filter="query id", id="query-table")
+    return tag("div", content, class_="scroll tall long", tabindex="0", role="region", aria_label=caption)
+
+
+def _printed(n_lines: int) -> Markup:
+    """Return a note that is shown in print only."""
+    if n_lines <= _PRINTED:
+        return Markup("")
+    return tag("p", f"In print, the first {_PRINTED} of {n_lines:,} lines are shown.", class_="printed")
 
 
 def _left_out(report: Report, n_with_rows: int) -> Markup:
@@ -245,7 +259,7 @@ def trust(report: Report) -> Markup | None:
     bias = found.pooling_bias
     said = (
         f"Pooling differs by {bias:+.3f} from {found.best.strategy}: it compares scores of different models, and is"
-        " usually too low. Believe the first line."
+        " too low on average. Believe the first line."
     )
     tested = (
         f"Permutation test: p = {number(found.test.pvalue, 2)}, from {len(found.test.permuted):,} permutations."

@@ -30,7 +30,8 @@
   }
 
   function compareKeys(a, b) {
-    if (typeof a === typeof b) return a < b ? -1 : a > b ? 1 : 0;
+    if (typeof a === "string" && typeof b === "string") return a.localeCompare(b, "en", { numeric: true });
+    if (typeof a === typeof b) return a - b;
     return typeof a === "number" ? -1 : 1;
   }
 
