@@ -99,7 +99,7 @@ def test_queries_filter_and_open(page, of_queries):
     page.ask(f"{shown}[0].querySelector('.opens').focus()")
     page.press("Enter", 13)
     assert page.ask("document.querySelectorAll('tr.detail tbody tr').length") == 12
-    ranks = page.ask("Array.from(document.querySelectorAll('tr.detail tbody tr'), r => Number(r.cells[3].textContent))")
+    ranks = page.ask("Array.from(document.querySelectorAll('tr.detail tbody tr'), r => Number(r.cells[4].textContent))")
     assert ranks == list(range(1, 13))
     page.press("Enter", 13)
     assert page.ask("document.querySelectorAll('tr.detail').length") == 0
@@ -115,7 +115,7 @@ def test_two_rows_are_compared(page, of_queries):
     # The sum of what is shown is the difference of the scores.
     shown = page.ask("Array.from(document.querySelectorAll('#compare tbody tr'), r => r.cells[1].textContent)")
     scores = [
-        page.ask(f"Number(document.querySelectorAll('tr.detail tbody tr')[{k}].cells[2].dataset.value)") for k in (2, 7)
+        page.ask(f"Number(document.querySelectorAll('tr.detail tbody tr')[{k}].cells[3].dataset.value)") for k in (2, 7)
     ]
     total = sum(float(each.replace("−", "-")) for each in shown)
     assert total == pytest.approx(scores[0] - scores[1], abs=0.02)

@@ -13,7 +13,7 @@ from kernelrank.report._html import Markup, number, tag
 Floats = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 360.0, 190.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 10.0, 10.0, 38.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 10.0, 10.0, 38.0
 
 
 def histogram(values: Floats, label: str, unit: str) -> Markup:

@@ -78,14 +78,15 @@
 
   // Rows of a query.
   function rowsTable(rows, caption) {
-    const scored = ["row", "utility", "score", "rank", "wrong pairs"];
+    const scored = ["utility", "score", "rank", "wrong pairs"];
     const features = data.features.slice(0, 5).map((name, k) => [name, k]);
     const choose = data.parts === null ? [] : [make("th", { scope: "col", class: "choose", "data-fixed": "1" }, "compare")];
     const head = make(
       "tr",
       {},
-      ...scored.map((name, k) => make("th", { scope: "col", class: k ? "n" : null }, name)),
+      make("th", { scope: "col" }, "row"),
       ...choose,
+      ...scored.map((name) => make("th", { scope: "col", class: "n" }, name)),
       ...features.map(([name]) => make("th", { scope: "col" }, name)),
     );
     const body = rows.map((k) => {
@@ -103,7 +104,7 @@
       );
       const values = features.map(([, f]) => make("td", { class: "long" }, format(data.values[k][f] ?? null)));
       const first = make("th", { scope: "row", class: "whole", "data-value": row[NUMBER] }, label(row));
-      return make("tr", {}, first, ...numbers, ...(choose.length ? [make("td", { class: "choose" }, ...choices)] : []), ...values);
+      return make("tr", {}, first, ...(choose.length ? [make("td", { class: "choose" }, ...choices)] : []), ...numbers, ...values);
     });
     const table = make("table", {}, make("caption", {}, caption), make("thead", {}, head), make("tbody", {}, ...body));
     makeSortable(table);
