@@ -10,7 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -304,6 +306,24 @@ def test_missing_values_and_text(written):
     page = written(words, X[["district"]], y)
     assert page.rows["features"] == ["district"]
     assert {value for [value] in page.rows["values"]} == {"north", "south", "west"}
+
+
+def test_documents_and_models_of_scikit_learn(written):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(["good", "bad", "dog", "cat"], 5)) for _ in range(40)]
+    y = np.array([text.count("good") - text.count("bad") for text in texts])
+    page = written(make_pipeline(CountVectorizer(), kr.RankSVM()).fit(texts, y), texts, y)
+    assert set(page.rows["features"]) == {"good", "bad", "dog", "cat"}
+    X = rng.normal(size=(40, 3))
+    page = written(LogisticRegression().fit(X, y > 0), X, (y > 0).astype(float))
+    assert page.rows["parts"] is not None
+    assert "Not estimated: LogisticRegression is not an estimator of kernelrank" in text_of(page)
+
+
+def test_weights_of_zero_leave_no_pairs(written, ranked, graded):
+    X, y, qid = graded
+    with pytest.raises(NoComparablePairsError):
+        written(ranked, X, y, qid=qid, sample_weight=(y == 0).astype(float))
 
 
 def test_weights_apply_to_metrics_of_pairs(written, ranked, graded):

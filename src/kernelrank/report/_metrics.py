@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.exceptions import UndefinedQueryWarning
+from kernelrank.exceptions import NoComparablePairsError, UndefinedQueryWarning
 from kernelrank.metrics import auc_interval, concordance_interval
 from kernelrank.metrics._choice import choose_metrics
 from kernelrank.metrics._intervals import bootstrap_mean
@@ -40,6 +40,8 @@ def measure(subject: Subject, confidence: float, random_state: int) -> list[Meas
     found = []
     for metric in choose_metrics(None, subject.y):
         values = metric.per_query(subject.y, subject.scores, subject.queries, sample_weight=subject.weight)
+        if metric.name == "concordance" and np.isnan(values).all():
+            raise NoComparablePairsError("All pairs of rows to compare have a sample_weight of zero.")
         if metric.name == "pairwise-error" or np.isnan(values).all():
             continue
         known = values[~np.isnan(values)]
