@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
 from kernelrank import report
-from tests.report.browser import Page, find_browser
+from report.browser import Page, find_browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_browser() is None, reason="needs Chromium")]
 
