@@ -42,15 +42,14 @@ MUTANTS = {
             ("scale(self.unknown), scale(self.missing)", "scale(self.unknown), self.missing"),
             ("scale(self.other), scale", "self.other, scale"),
             ("table[place] += (value - feature.other) * weight", "table[place] += value * weight"),
-            ("nan if isnan(feature.unknown) else feature.unknown * weight", "feature.other * weight"),
-            ("nan if isnan(feature.missing) else feature.missing * weight", "feature.unknown * weight"),
+            ("+= feature.unknown * weight", "+= feature.other * weight"),
+            ("+= feature.missing * weight", "+= feature.unknown * weight"),
         ],
     ),
     "src/kernelrank/export/_steps.py": (
         EXPORTS,
         [
             ("made if weight == 1 else", "made if True else"),
-            ("stop = positions[stop] + 1", "stop = positions[stop]"),
             ("centre, factor, low) for", "centre, factor) for"),
             ("step.mean_ if step.with_mean else None", "step.mean_"),
             ("step.center_ if step.with_centering else None", "None"),
@@ -68,7 +67,7 @@ MUTANTS = {
         [
             ("number.factor * (centre - number.centre) + number.shift", "number.shift"),
             ("weight += w * number.factor * scale", "weight += w * scale"),
-            ("missing += nan if isnan(number.missing) else w * number.missing", "missing += w"),
+            ("missing += w * number.missing", "missing += w"),
             ("_known(each) is known or _known(each) == known for", "True for"),
             ("if not _is_zero(term)]", "]"),
         ],

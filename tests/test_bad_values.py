@@ -31,6 +31,7 @@ from kernelrank import (
     pipelines,
     plots,
     relations,
+    report,
 )
 
 mpl.use("Agg")
@@ -750,6 +751,15 @@ def make_calls(folder):
         "PathDisplay": Call(
             plots.PathDisplay.from_estimator, {"estimator": kr.RankSVMCV(alphas=2, cv=2).fit(X, Y)}, ax=None
         ),
+        "write": Call(
+            report.write,
+            {"model": model, **ROWS, "path": folder / "report.html"},
+            model="estimator, no default",
+            y="truth",
+            feature_names="names of columns",
+            title="text or None",
+            learning_curve="flag",
+        ),
         "TimeDependentAUCDisplay": Call(
             plots.TimeDependentAUCDisplay.from_predictions, METRIC, times=None, name=None, ax=None
         ),
@@ -866,6 +876,7 @@ MODULES = (
     ".pipelines",
     ".plots",
     ".relations",
+    ".report",
 )
 NAMES = list(make_calls(Path()))
 

@@ -24,7 +24,7 @@ __all__ = [
 _ROOMS = (
     *("cli", "dask", "datasets", "estimators", "exceptions", "export", "features", "inspection", "io", "kernels"),
     *("losses", "metrics", "model_selection", "pairs", "persistence", "pipelines", "plots", "relational", "relations"),
-    "solvers",
+    *("report", "solvers"),
 )
 
 

@@ -280,7 +280,9 @@ def test_messages_are_in_terms_of_options(shell, tmp_path):
     shell(*call).assert_refused("--folds asks for 50 folds of 6 queries")
     call = ("estimate", path, "--target", "y", "--drop", "query_id")
     shell(*call, "--folds", 1, "--strategy", "averaged").assert_refused("--folds must be at least 2, got 1")
-    shell(*call, "--folds", 3).assert_refused("--folds cannot be used with --strategy leave-pair-out")
+    shell(*call, "--folds", 3, "--strategy", "leave-pair-out").assert_refused(
+        "--folds cannot be used with --strategy leave-pair-out"
+    )
     shell(*call[:4], "--qid", "query_id", "--strategy", "tournament").assert_refused(
         "--strategy tournament cannot be used with queries"
     )

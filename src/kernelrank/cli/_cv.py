@@ -15,7 +15,6 @@ from kernelrank.cli._fold_scores import FoldScores
 from kernelrank.cli._guard import NOT_CONVERGED
 from kernelrank.cli._kernels import compare_kernels, describe_kernel
 from kernelrank.cli._methods import make_model, parse_alphas
-from kernelrank.cli._metrics import choose_metrics, name_choice, warn_of_gains
 from kernelrank.cli._output import print_json, print_table, show
 from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences, refuse_ids
 from kernelrank.cli._preprocessing import print_columns
@@ -23,6 +22,7 @@ from kernelrank.cli._results import describe, describe_path, spread
 from kernelrank.cli._targets import names_of_targets
 from kernelrank.cli._working import Working, on_terminal
 from kernelrank.estimators._folds import make_folds
+from kernelrank.metrics._choice import choose_metrics, name_choice, warn_of_gains
 
 
 def cv(args: argparse.Namespace) -> int:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.cli._data import Data, read_data, read_model_of_rows, score_rows
-from kernelrank.cli._metrics import choose_metrics, warn_of_gains
 from kernelrank.cli._out_of_core import applied_data, is_stored
 from kernelrank.cli._output import print_json, print_table
 from kernelrank.cli._pairs import PAIR_ACCURACY, read_preferences, refuse_ids
@@ -18,6 +17,7 @@ from kernelrank.cli._results import describe, summary
 from kernelrank.cli._targets import names_of_targets, read_scores, take_targets
 from kernelrank.cli._working import Working, on_terminal
 from kernelrank.metrics import pair_accuracy
+from kernelrank.metrics._choice import choose_metrics, warn_of_gains
 from kernelrank.pipelines._inputs import last_step
 
 Vector = NDArray[np.float64]

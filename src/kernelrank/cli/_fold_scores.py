@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.cli._metrics import Metric
 from kernelrank.kernels import Linear
+from kernelrank.metrics._choice import Metric
 
 Vector = NDArray[np.float64]
 

@@ -311,6 +311,36 @@ def export(add: Add) -> None:
     parser.add_argument("--json", action="store_true", help="print results as JSON")
 
 
+_REPORT_EXAMPLE = """\
+example:
+  kernelrank report model.kr test.txt -o report.html
+  kernelrank report houses.kr new.csv --target price --qid district -o report.html --learning-curve
+"""
+_REPORT_NOTES = """\
+The report is one HTML file, which needs no network: the data, the model and its certificate, metrics with intervals,
+the worst queries and their rows, why one row is above another, and warnings with what to do. It contains rows of the
+data."""
+
+
+def report(add: Add) -> None:
+    """Add the command ``report``."""
+    parser = add("report", "write a report on a model and data, as one HTML file", _REPORT_EXAMPLE, _REPORT_NOTES)
+    parser.add_argument("model", help="model file written by train, cv, SVM^rank or SVM^light")
+    add_data(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="file to write")
+    parser.add_argument("--title", help="title of the page (default: the names of the two files)")
+    parser.add_argument(
+        "--learning-curve", action="store_true", help="include a learning curve, which fits the model 25 times"
+    )
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, help="confidence level of the intervals (default: %(default)g)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="random seed of intervals, folds and permutations (default: %(default)s)"
+    )
+    add_output(parser)
+
+
 _DEMO_EXAMPLE = """\
 example:
   kernelrank demo --folder demo
@@ -332,5 +362,6 @@ COMMANDS: tuple[Callable[[Add], None], ...] = (
     select,
     relations,
     export,
+    report,
     demo,
 )

@@ -193,8 +193,8 @@ class Ranker(Predictor):
         if codes is None:
             codes = np.zeros(len(scores), dtype=np.int32)
         if scores.ndim == 2:
-            return np.stack([_rank(column, codes) for column in scores.T], axis=1)
-        return _rank(scores, codes)
+            return np.stack([rank_in_queries(column, codes) for column in scores.T], axis=1)
+        return rank_in_queries(scores, codes)
 
     def score(
         self,
@@ -266,7 +266,8 @@ def predict_with_kernel(kernel: Kernel, X: Any, basis: Any, weights: Array) -> A
     return array_namespace(weights).concat([multiply(block, weights) for _, block in blocks])
 
 
-def _rank(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int64]:
+def rank_in_queries(scores: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the rank of each score in its query: 1 is the best, and equal scores share the better rank."""
     order = np.lexsort((-scores, codes))
     new_query = np.append(True, np.diff(codes[order]) != 0)
     new_score = new_query | np.append(True, np.diff(scores[order]) != 0)

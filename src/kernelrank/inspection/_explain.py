@@ -119,14 +119,14 @@ def explain(
     given = tuple(as_one_row(row, name) for name, row in (("a", a), ("b", b)))
     if isinstance(model, QueryPipeline):  # which knows missing text of another library
         given = tuple(_named(name, match_text, model, row) for name, row in zip("ab", given, strict=True))
-    rows = tuple(_named(name, _transform, steps, row) for name, row in zip("ab", given, strict=True))
+    rows = tuple(_named(name, transform_rows, steps, row) for name, row in zip("ab", given, strict=True))
     scores = [_named(name, _score, last, row) for name, row in zip("ab", rows, strict=True)]
     number = choose_output(output, len(scores[0]), type(last).__name__)
     if by == "features":
         fields = _by_features(model, steps, last, given, rows, feature_names, number)
     elif by == "basis":
         if mapped:
-            of_map = tuple(_transform(steps[:-1], row) for row in given)
+            of_map = tuple(transform_rows(steps[:-1], row) for row in given)
             fields = _by_map(steps[-1][1], last, of_map, number)
         else:
             fields = _by_basis(last, rows, number)
@@ -183,7 +183,8 @@ def _named(name: str, function: Callable[..., Found], *arguments: Any) -> Found:
         raise kind(f"{name} is not a row of the model: {error}") from error
 
 
-def _transform(steps: list[tuple[str, Any]], row: Any) -> Any:
+def transform_rows(steps: list[tuple[str, Any]], row: Any) -> Any:
+    """Return rows as the transformers of a pipeline, one after the other, make them."""
     for _, step in steps:
         if step is not None and not isinstance(step, str):
             row = step.transform(row)

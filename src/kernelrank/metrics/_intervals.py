@@ -110,7 +110,7 @@ def auc_interval(
         scores = check_vector(y_score, "y_score", len(truth))
         return AUCInterval(*_normal(RowCounts(check_classes(truth)), scores, confidence))
     values = auc(y_true, y_score, qid=qid, per_query=True)
-    return AUCInterval(*_bootstrap(values, CLASSES, "both classes", confidence, n_resamples, random_state))
+    return AUCInterval(*bootstrap_mean(values, CLASSES, "both classes", confidence, n_resamples, random_state))
 
 
 def concordance_interval(
@@ -187,7 +187,7 @@ def concordance_interval(
         options: dict[str, Any] = {"qid": qid, "observed": observed, "truncation": truncation}
         values = concordance_index(y_true, y_score, **options, per_query=True)
         lacking = comparable_pair(censored=observed is not None)
-        ends = _bootstrap(values, lacking, "a comparable pair", confidence, n_resamples, random_state)
+        ends = bootstrap_mean(values, lacking, "a comparable pair", confidence, n_resamples, random_state)
         return ConcordanceInterval(*ends)
     rows = check_rows(y_true, None, None, None, observed, name="y_true")
     scores = check_vector(y_score, "y_score", len(rows.y))
@@ -207,7 +207,7 @@ def _normal(counts: RowCounts, scores: Floats, confidence: float) -> tuple[float
     return share, *interval(share, variance(u, strata=counts.strata), confidence)
 
 
-def _bootstrap(
+def bootstrap_mean(
     values: Floats, lacking: str, needed: str, confidence: float, n_resamples: int, random_state: Any
 ) -> tuple[float, float, float]:
     """Return the mean of the values of queries, and the percentiles of the means of resampled queries."""

@@ -274,7 +274,7 @@ def held_out_together(folds: list[Split], groups: Codes | None, n_rows: int) -> 
 
 def warn_of_identical_rows(X: Any, together: NDArray[np.integer]) -> None:
     """Warn if identical rows are not held out together."""
-    codes = _identical(X)
+    codes = number_identical(X)
     if codes is None:
         return
     # A code with more than one distinct value of `together`.
@@ -289,7 +289,7 @@ def warn_of_identical_rows(X: Any, together: NDArray[np.integer]) -> None:
         )
 
 
-def _identical(X: Any) -> NDArray[np.intp] | None:
+def number_identical(X: Any) -> NDArray[np.intp] | None:
     """Return a number per row, the same for identical rows; None if elements cannot be compared."""
     if isinstance(X, KroneckerRows):
         return _identical_entries(X)
@@ -311,7 +311,7 @@ def _identical(X: Any) -> NDArray[np.intp] | None:
 
 def _identical_entries(X: KroneckerRows) -> NDArray[np.intp]:
     """Return a number per entry, the same for those with identical features on both sides."""
-    sides = [_identical(side) for side in (X.U, X.V)]
+    sides = [number_identical(side) for side in (X.U, X.V)]
     rows, columns = (side[numbers] for side, numbers in zip(sides, (X.rows, X.columns), strict=True))  # type: ignore[index]
     if X.symmetry == "symmetric":
         rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)

@@ -1,4 +1,4 @@
-"""Metrics from the options of the command line."""
+"""Metrics by name, and those that apply to given utilities."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank import metrics
 from kernelrank.exceptions import UndefinedMetricError
+from kernelrank.metrics._cascade import err
+from kernelrank.metrics._concordance import pairwise_error
+from kernelrank.metrics._gain import ndcg
 from kernelrank.metrics._names import check_options, parse_metric
 from kernelrank.metrics._queries import Undefined
+from kernelrank.metrics._relevance import precision_at
 
 Vector = NDArray[np.float64]
 
@@ -70,9 +73,9 @@ def name_metric(text: str, y: Vector, undefined: Undefined | None = None, *, cen
         raise ValueError(f"{text!r} is not for censored utilities (--observed); {', '.join(_OF_PAIRS)} are.")
     if undefined is not None:
         options.setdefault("undefined", undefined)
-    if function is metrics.err:
+    if function is err:
         options.setdefault("max_grade", float(y.max()))  # of all rows, not only of the evaluated ones
-    if function is metrics.precision_at and "k" not in options:
+    if function is precision_at and "k" not in options:
         raise ValueError(f"{text!r}: the number of positions is required, as in precision@10.")
     check_options(function, options)
     return Metric(text, function, options)
@@ -81,7 +84,7 @@ def name_metric(text: str, y: Vector, undefined: Undefined | None = None, *, cen
 def name_choice(text: str, y: Vector, undefined: Undefined | None = None, *, censored: bool = False) -> Metric:
     """Parse the name of a metric to maximise."""
     metric = name_metric(text, y, undefined, censored=censored)
-    if metric.function is metrics.pairwise_error:
+    if metric.function is pairwise_error:
         raise ValueError("pairwise-error cannot be maximised; use concordance, which is 1 - pairwise-error.")
     return metric
 
@@ -104,7 +107,7 @@ def choose_metrics(
 def warn_of_gains(chosen: list[Metric], y: Vector) -> None:
     """Warn if NDCG has exponential gains of large grades, so that only rows with the largest grade count."""
     for metric in chosen:
-        exponential = metric.function is metrics.ndcg and metric.options.get("gain", "exp2") == "exp2"
+        exponential = metric.function is ndcg and metric.options.get("gain", "exp2") == "exp2"
         if exponential and y.max() > _LARGEST_GRADE:
             warnings.warn(
                 f"{metric.name}: targets go up to {y.max():g}, and a gain of 2^target - 1 ignores all but the largest;"
