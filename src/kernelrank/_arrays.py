@@ -279,3 +279,13 @@ def _add_neighbours(x: Array, sizes: Codes) -> tuple[Array, Codes]:
     alone = first + 1 == np.repeat(starts + sizes, halves)
     second = take(x, first + ~alone) * like(np.where(alone, 0.0, 1.0), x)[:, None]
     return take(x, first) + second, halves
+
+
+def refuse_mask(values: Any, name: str) -> None:
+    """Raise an error if elements of a masked array are masked, because NumPy would ignore the mask."""
+    parts = values if isinstance(values, list | tuple) else (values,)
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(
+            f"{name} contains a missing value: elements of a masked array are masked. Fill them in (numpy.ma.filled),"
+            " or remove their rows."
+        )

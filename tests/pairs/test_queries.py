@@ -11,7 +11,7 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelrank._validation import encode_queries
+from kernelrank._query_ids import encode_queries
 from kernelrank.pairs import UtilityPairs, count_violations
 
 NUMBERS = np.array([3, 0, 1, 3, 3, 0, 2, 1, 0, 3, 1, 1])  # of twelve rows, unsorted; query 2 has one row

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelrank import RLS, RLSCV
-from kernelrank._validation import encode_queries
+from kernelrank._query_ids import encode_queries
 from kernelrank.cli._data import Data, check_target, read_data
 from kernelrank.cli._fitting import Fitted, certificate, fit_with_progress, save
 from kernelrank.cli._fold_scores import FoldScores

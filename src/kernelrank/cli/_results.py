@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank._validation import encode_queries
+from kernelrank._query_ids import encode_queries
 from kernelrank.cli._data import Data, names_of, shown_names
 from kernelrank.io import RowStore
 

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._arrays import refuse_mask
+from kernelrank._query_ids import as_id_array
 from kernelrank._rules import show
-from kernelrank._validation import as_id_array, as_numbers, refuse_mask
+from kernelrank._validation import as_numbers
 
 
 class Given(NamedTuple):

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._validation import check_weights, encode_queries
+from kernelrank._query_ids import encode_queries
+from kernelrank._validation import check_weights
 from kernelrank.dask._chunks import Given, chunks_of_column, chunks_of_rows, delayed_chunks, slices_of
 from kernelrank.dask._engine import PartedRows
 from kernelrank.dask._rows import (

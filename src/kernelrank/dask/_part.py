@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._dense import multiply
-from kernelrank._validation import CheckedRows, encode_queries, scale_weights
+from kernelrank._query_ids import encode_queries
+from kernelrank._validation import CheckedRows, scale_weights
 from kernelrank.dask._rows import PartRows
 from kernelrank.dask._squares import SHARE_OF_A_ROW, Rows, SquaresLoss
 from kernelrank.estimators._rank_svm import total_weight

@@ -9,18 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank._arrays import canonical
+from kernelrank._arrays import canonical, refuse_mask
 from kernelrank._columns import text_columns
 from kernelrank._fields import refuse_two_fields
-from kernelrank._validation import (
-    as_id_array,
-    check_matrix,
-    check_some_weights,
-    check_vector,
-    encode_queries,
-    refuse_mask,
-    separate_qid,
-)
+from kernelrank._query_ids import as_id_array, encode_queries
+from kernelrank._validation import check_matrix, check_some_weights, check_vector, separate_qid
 from kernelrank.estimators._ranker import check_outputs
 from kernelrank.solvers import Block
 

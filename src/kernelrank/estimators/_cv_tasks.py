@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank._validation import CheckedRows, encode_queries
+from kernelrank._query_ids import encode_queries
+from kernelrank._validation import CheckedRows
 from kernelrank.estimators._folds import Fold
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.metrics import RankingScorer, pair_accuracy

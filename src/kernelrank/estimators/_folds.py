@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
+from kernelrank._query_ids import as_id_array, encode_queries
 from kernelrank._rules import FOLDS, show
-from kernelrank._validation import as_id_array, encode_queries
 from kernelrank.exceptions import InvalidParameterError, NoComparablePairsError
 from kernelrank.features import KroneckerRows
 

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._dense import multiply
 from kernelrank._memory import require_memory
+from kernelrank._query_ids import encode_queries
 from kernelrank._refit import refit
-from kernelrank._validation import encode_queries, separate_qid
+from kernelrank._validation import separate_qid
 from kernelrank._warnings import warn
 from kernelrank.estimators._folds import make_folds
 from kernelrank.estimators._least_squares import check_targets

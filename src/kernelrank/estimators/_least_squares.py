@@ -15,17 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._arrays import Array, copied, like, to_host
 from kernelrank._dense import multiply
 from kernelrank._fields import refuse_two_fields
+from kernelrank._query_ids import as_id_array, encode_queries
 from kernelrank._refit import refit
 from kernelrank._rules import POSITIVE
-from kernelrank._validation import (
-    as_array,
-    as_id_array,
-    check_vector,
-    check_weights,
-    encode_queries,
-    require_place,
-    scale_weights,
-)
+from kernelrank._validation import as_array, check_vector, check_weights, require_place, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._least_squares_model import LeastSquaresModel, TrainingData, compose
 from kernelrank.estimators._ranker import Predictor, check_outputs, predict_with_kernel

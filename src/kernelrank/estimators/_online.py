@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._memory import require_memory
+from kernelrank._query_ids import as_id_array, encode_queries
 from kernelrank._refit import refit, unfitted_copy
-from kernelrank._validation import as_id_array, check_features, check_weights, encode_queries
+from kernelrank._validation import check_features, check_weights
 from kernelrank.estimators._least_squares import LeastSquaresEstimator, check_targets
 from kernelrank.kernels import Linear, make_kernel
 from kernelrank.solvers.least_squares import LeastSquares, Moments, MomentsOfRows

@@ -12,14 +12,8 @@ from sklearn.utils.metaestimators import available_if
 
 from kernelrank._arrays import Array
 from kernelrank._fields import separate_observed
-from kernelrank._validation import (
-    check_observed,
-    check_rows,
-    check_vector,
-    count_rows,
-    encode_queries,
-    scale_weights,
-)
+from kernelrank._query_ids import encode_queries
+from kernelrank._validation import check_observed, check_rows, check_vector, count_rows, scale_weights
 from kernelrank.estimators._hold_outs import HoldsOut
 from kernelrank.estimators._least_squares import require_pairs, require_squares
 from kernelrank.estimators._least_squares_model import LeastSquaresModel, TrainingData

@@ -8,9 +8,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._query_ids import encode_queries
 from kernelrank._refit import refit
 from kernelrank._unformed import refuse
-from kernelrank._validation import CheckedRows, check_rows, encode_queries, scale_weights
+from kernelrank._validation import CheckedRows, check_rows, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker

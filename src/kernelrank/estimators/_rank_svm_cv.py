@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from kernelrank._query_ids import encode_queries
 from kernelrank._refit import refit
-from kernelrank._validation import check_rows, encode_queries, scale_weights
+from kernelrank._validation import check_rows, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._alphas import warn_at_end
 from kernelrank.estimators._cv_tasks import CVTask, PreferenceTask, UtilityTask

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._arrays import Array, to_host
 from kernelrank._dense import multiply
 from kernelrank._fields import separate_observed
+from kernelrank._query_ids import encode_queries
 from kernelrank._refit import unfitted_copy
 from kernelrank._rules import Rule, check_parameters
 from kernelrank._threads import resolve_threads
@@ -21,7 +22,6 @@ from kernelrank._validation import (
     as_array,
     check_features,
     check_vector,
-    encode_queries,
     separate_qid,
     warn_of_missing_observed,
     warn_of_missing_queries,

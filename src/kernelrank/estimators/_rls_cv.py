@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._arrays import merge, to_host
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import CALLABLE, FOLDS, NONE, choice, show
-from kernelrank._validation import count_rows, encode_queries
+from kernelrank._validation import count_rows
 from kernelrank.estimators._alphas import AlphaGrid, warn_at_end
 from kernelrank.estimators._folds import locate, make_folds, mean_scores
 from kernelrank.estimators._hold_outs import HoldsOut

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._arrays import Array, as_double, is_foreign, like, slices, take, to_host
 from kernelrank._dense import multiply
 from kernelrank._memory import require_memory
+from kernelrank._query_ids import encode_queries
 from kernelrank._refit import adopt, unfitted_copy
 from kernelrank._rules import COUNT, RANDOM_STATE
-from kernelrank._validation import as_array, as_rows, check_features, encode_queries, require_place, separate_qid
+from kernelrank._validation import as_array, as_rows, check_features, require_place, separate_qid
 from kernelrank.features._nystrom import draw_order, lost_directions, map_rows, whitening
 from kernelrank.kernels import Precomputed, make_kernel
 from kernelrank.kernels._choice import HasKernel

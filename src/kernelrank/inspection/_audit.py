@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._arrays import to_host
+from kernelrank._arrays import refuse_mask, to_host
 from kernelrank._columns import as_frame
-from kernelrank._validation import as_id_array, check_weights, encode_queries, refuse_mask
+from kernelrank._query_ids import as_id_array, encode_queries
+from kernelrank._validation import check_weights
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.inspection._arcs import Arcs, Array, Codes, topological_positions
 from kernelrank.inspection._cycles import feedback_arcs, largest_circulation

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelrank._arrays import is_foreign, to_host
+from kernelrank._arrays import is_foreign, refuse_mask, to_host
 from kernelrank._columns import as_frame
-from kernelrank._validation import refuse_mask, separate_qid
+from kernelrank._validation import separate_qid
 
 
 def as_one_row(row: Any, name: str) -> Any:

@@ -13,9 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._arrays import refuse_mask
 from kernelrank._core import format_svmlight
 from kernelrank._rules import FLAG, show
-from kernelrank._validation import as_numbers, check_matrix, refuse_mask
+from kernelrank._validation import as_numbers, check_matrix
 from kernelrank.io._files import PathOrFile, is_path, naming_errors, replace_file
 
 _BLOCK_ELEMENTS = 1 << 18  # elements per write

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from kernelrank._arrays import canonical
 from kernelrank._core import FormatError
-from kernelrank._validation import as_id_array, check_matrix, check_vector
+from kernelrank._query_ids import as_id_array
+from kernelrank._validation import check_matrix, check_vector
 from kernelrank.exceptions import DataFormatError
 from kernelrank.io._files import is_path, name_of, open_for_reading
 from kernelrank.io._load import READERS, describe

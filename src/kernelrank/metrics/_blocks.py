@@ -21,8 +21,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import COUNT, NONE, choice, number
-from kernelrank._validation import check_vector, encode_queries
+from kernelrank._validation import check_vector
 from kernelrank.pairs._sorting import sort_falling
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 from scipy.stats import rankdata, wilcoxon
 
-from kernelrank._validation import as_array, check_vector, encode_queries
+from kernelrank._query_ids import encode_queries
+from kernelrank._validation import as_array, check_vector
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._concordance import concordance_index
 from kernelrank.metrics._influence import Floats, RowCounts, check_confidence, influences, interval, variance

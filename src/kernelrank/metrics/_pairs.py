@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import SHARE
-from kernelrank._validation import check_vector, check_weights, encode_queries, scale_weights
+from kernelrank._validation import check_vector, check_weights, scale_weights
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, ratio, summarise
 from kernelrank.pairs._preferences import check_pairs, queries_of_pairs

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
 
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import ESTIMATOR, N_JOBS, RANDOM_STATE
-from kernelrank._validation import check_vector, count_rows, encode_queries, separate_qid
+from kernelrank._validation import check_vector, count_rows, separate_qid
 from kernelrank.estimators._folds import make_folds
 from kernelrank.metrics._influence import check_confidence
 from kernelrank.model_selection._parallel import run_in_parallel

@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 
 from kernelrank._arrays import slices
 from kernelrank._memory import require_memory
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import FLAG, FOLDS, N_JOBS, NONE, RANDOM_STATE, VERBOSE, choice
-from kernelrank._validation import encode_queries
 from kernelrank.estimators._folds import groups_for, make_folds, splits_queries
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError
 from kernelrank.metrics import concordance_index

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
+from kernelrank._query_ids import as_id_array, encode_queries
 from kernelrank._rules import FLAG, RANDOM_STATE, whole
-from kernelrank._validation import as_array, as_id_array, count_rows, encode_queries
+from kernelrank._validation import as_array, count_rows
 from kernelrank.features import KroneckerRows
 
 Rows = NDArray[np.intp]

@@ -13,9 +13,10 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._arrays import to_host
+from kernelrank._query_ids import encode_queries
 from kernelrank._refit import refit
 from kernelrank._rules import FOLDS, check_parameters, choice
-from kernelrank._validation import check_weights, count_rows, encode_queries, separate_qid
+from kernelrank._validation import check_weights, count_rows, separate_qid
 from kernelrank.estimators import RankRLS
 from kernelrank.estimators._categories import WrappingClassifier, encode_classes
 from kernelrank.estimators._folds import make_folds

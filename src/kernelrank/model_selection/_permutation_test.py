@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from kernelrank._arrays import to_host
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import COUNT
-from kernelrank._validation import encode_queries
 from kernelrank._warnings import warn
 from kernelrank.exceptions import FewPermutationsWarning
 from kernelrank.metrics import concordance_index

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import RANDOM_STATE, whole
-from kernelrank._validation import check_vector, encode_queries
+from kernelrank._validation import check_vector
 from kernelrank.pairs import members
 
 Array = NDArray[np.float64]

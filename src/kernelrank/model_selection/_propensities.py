@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components
 
-from kernelrank._validation import check_vector, check_weights, encode_queries
+from kernelrank._query_ids import encode_queries
+from kernelrank._validation import check_vector, check_weights
 from kernelrank._warnings import warn
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.pairs._clicks import check_clicked

@@ -17,15 +17,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank._arrays import to_host
 from kernelrank._fields import separate_observed
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import ESTIMATOR, FLAG, show
-from kernelrank._validation import (
-    as_array,
-    check_observed,
-    check_vector,
-    count_rows,
-    encode_queries,
-    separate_qid,
-)
+from kernelrank._validation import as_array, check_observed, check_vector, count_rows, separate_qid
 from kernelrank._warnings import warn
 from kernelrank.exceptions import IdenticalRowsWarning, NoComparablePairsError
 from kernelrank.features import KroneckerRows

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator
 
-from kernelrank._validation import as_array, check_vector, encode_queries
+from kernelrank._query_ids import encode_queries
+from kernelrank._validation import as_array, check_vector
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.model_selection._sample import as_utilities
 from kernelrank.pairs import UtilityPairs

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._validation import as_array, as_numbers, check_vector, check_weights, encode_queries, flatten_column
+from kernelrank._query_ids import encode_queries
+from kernelrank._validation import as_array, as_numbers, check_vector, check_weights, flatten_column
 from kernelrank.exceptions import NoComparablePairsError
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._core import Preferences
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import COUNT
-from kernelrank._validation import as_array, check_weights, encode_queries
+from kernelrank._validation import as_array, check_weights
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs._violated import ViolatedPairs
 

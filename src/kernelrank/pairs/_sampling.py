@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from kernelrank._query_ids import encode_queries
 from kernelrank._rules import COUNT, RANDOM_STATE
-from kernelrank._validation import check_vector, encode_queries
+from kernelrank._validation import check_vector
 from kernelrank.exceptions import NoComparablePairsError
 
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._query_ids import encode_queries
 from kernelrank._refit import adopt, unfitted_copy
-from kernelrank._validation import check_features, encode_queries, separate_qid
+from kernelrank._validation import check_features, separate_qid
 
 
 class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._query_ids import as_id_array, encode_queries
 from kernelrank._row_scores import score_rows
 from kernelrank._rules import COUNT, ESTIMATOR
-from kernelrank._validation import as_id_array, as_numbers, check_rows, encode_queries, separate_qid
+from kernelrank._validation import as_numbers, check_rows, separate_qid
 from kernelrank.exceptions import UndefinedMetricError
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, parse_metric
 from kernelrank.plots._axes import axes_or_new

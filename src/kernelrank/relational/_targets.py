@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank._arrays import to_host
-from kernelrank._validation import as_numbers, refuse_mask
+from kernelrank._arrays import refuse_mask, to_host
+from kernelrank._validation import as_numbers
 from kernelrank.exceptions import NoComparablePairsError
 
 Array = NDArray[np.float64]

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._query_ids import as_id_array
 from kernelrank._row_scores import check_scores, score_method, score_rows
-from kernelrank._validation import CheckedRows, as_id_array, check_rows, separate_qid
+from kernelrank._validation import CheckedRows, check_rows, separate_qid
 from kernelrank.estimators._ranker import rank_in_queries
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.features import KroneckerRows
