@@ -140,6 +140,7 @@ class RankRLS(OnCollections, Ranker):
         Returns
         -------
         self
+            The fitted estimator.
         """
         check_parameters(self, **self._rules)
         require_linear(self)

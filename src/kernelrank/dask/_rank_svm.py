@@ -161,6 +161,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check()
         refuse_censored(observed)
@@ -206,6 +207,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check()
         qid = qid_of(X, qid)

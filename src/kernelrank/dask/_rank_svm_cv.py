@@ -203,6 +203,7 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
         Returns
         -------
         self
+            The fitted estimator.
         """
         check_parameters(self, **self._rules)
         refuse_censored(observed)
@@ -244,6 +245,7 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
         Returns
         -------
         self
+            The fitted estimator.
         """
         raise ValueError(
             "kernelrank.dask.RankSVMCV takes utilities only. For preferences, use kernelrank.dask.RankSVM.fit_pairs, or"

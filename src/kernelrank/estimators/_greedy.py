@@ -105,6 +105,7 @@ class _GreedySelector(SelectorMixin, Predictor):  # type: ignore[misc]
         Returns
         -------
         {ndarray, sparse matrix} of shape (n_samples, n_selected)
+            Columns of X, of its kind.
         """
         X, qid = separate_qid(X, None)
         if qid is not None:
@@ -149,8 +150,11 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
     coef_ : ndarray of shape (n_features_in_,) or (n_outputs, n_features_in_)
         Coefficients of :class:`RLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The constant of that model, per output.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Notes
     -----
@@ -201,6 +205,7 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._fit(X, y, None)
 
@@ -254,8 +259,10 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         Coefficients of :class:`RankRLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
         As in :class:`RankRLS`: 0 with queries.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Notes
     -----
@@ -319,6 +326,7 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._fit(X, y, qid)
 

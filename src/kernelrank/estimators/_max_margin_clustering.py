@@ -70,10 +70,13 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
     basis_indices_ : ndarray of shape (n_basis,)
         Which ones, if `n_basis` is given.
     intercept_ : float
+        The constant b of that model.
     kernel_ : Kernel
         With parameters that depended on the data resolved.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     See Also
     --------
@@ -148,11 +151,13 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             At least two different rows; the kernel matrix with ``kernel="precomputed"``.
-        y : ignored
+        y : None
+            Ignored.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         X, _, noted = self._check_rows(X, None)
         m, alpha = X.shape[0], self._fitted_alpha
@@ -186,10 +191,12 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            Values of the model.
         """
         return super().predict(X)
 
@@ -201,11 +208,12 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to assign.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            0 or 1.
+            Clusters of the rows, 0 or 1.
         """
         return (self.decision_function(X) > 0).astype(np.intp)
 

@@ -84,8 +84,10 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         Number of iterations.
     history_ : structured ndarray of shape (n_iter_,)
         As in :class:`RankSVM`.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     See Also
     --------
@@ -155,6 +157,7 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         Returns
         -------
         self
+            The fitted estimator.
         """
         X, _, noted = self._check_rows(X, None)
         self._require_target(y)
@@ -179,11 +182,12 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,)
-            f(x), to be compared with `thresholds_`.
+        ndarray of shape (n_samples,)
+            Scores f(x), to be compared with `thresholds_`.
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)

@@ -128,10 +128,24 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
 
     Attributes
     ----------
-    coef_, dual_coef_, basis_, basis_indices_, kernel_, n_iter_, n_features_in_, feature_names_in_
-        As in :class:`RLS`.
     intercept_ : float or ndarray of shape (n_outputs,)
         Makes the scores of one ranking comparable with the utilities; 0 with queries.
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weights of the features; linear kernel only.
+    dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_outputs)
+        Weights of the kernels of `basis_`; other kernels only.
+    basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        The rows it was fitted to, or some of them.
+    basis_indices_ : ndarray of shape (n_basis,)
+        Which ones, if `n_basis` is given.
+    kernel_ : Kernel
+        With parameters that depended on the data resolved.
+    n_iter_ : int
+        Steps of conjugate gradients; 1 for a direct solution.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Notes
     -----
@@ -219,6 +233,7 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
         Returns
         -------
         self
+            The fitted estimator.
         """
         y, observed = separate_observed(y, observed)
         seen = None if observed is None else check_observed(observed, count_rows(X))
@@ -256,14 +271,18 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to add.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their utilities.
         qid : array-like of shape (n_samples,), optional
             Query of each row; in all calls or in none.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows. A pair weighs ``w[i] * w[j]``.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Notes
         -----
@@ -295,14 +314,18 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to remove.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their utilities, as they were added.
         qid : array-like of shape (n_samples,), optional
             Query of each row; in all calls or in none.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, as they were added.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._change(X, y, qid, sample_weight, -1)
 
@@ -338,6 +361,7 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
         Returns
         -------
         self
+            The fitted estimator.
 
         Examples
         --------

@@ -210,6 +210,7 @@ class RankSVM(SVMRanker):
         Returns
         -------
         self
+            The fitted estimator.
         """
         y, qid = with_labels(X, y, qid)
         X, qid, noted = self._check_rows(X, qid)
@@ -252,6 +253,7 @@ class RankSVM(SVMRanker):
         Returns
         -------
         self
+            The fitted estimator.
 
         Examples
         --------
@@ -275,12 +277,14 @@ class RankSVM(SVMRanker):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), RowStore or KroneckerRows
+            Rows to rank.
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" can be used instead, and a store has its own.
 
         Returns
         -------
-        ranks : ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,)
+            Ranks of the rows, as integers.
 
         Warns
         -----
@@ -305,11 +309,13 @@ class RankSVM(SVMRanker):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), RowStore or KroneckerRows
+            Rows to score.
         y : array-like of shape (n_samples,)
             True utilities. Not with a store, which has its own.
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" can be used instead, and a store has its own.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows. A pair weighs ``w[i] * w[j]``.
         observed : array-like of shape (n_samples,), optional
             False where y is censored, as in `fit`.
 

@@ -58,15 +58,20 @@ class RankSVMCV(SVMRanker):
         the better the greater; NaN if it is not defined for them. It gets `sample_weight` too, if
         there are weights and it has such a parameter. Concordance by default.
     loss : {"hinge", "squared_hinge"}, default="hinge"
+        Loss of a pair, as in :class:`RankSVM`.
     kernel : str, Kernel, callable, or a list of these, default="linear"
         Of a list, the best one is chosen together with alpha. All have the same folds and basis rows; features of two
         of them are in memory at a time. A linear one among them ignores `n_basis`.
     n_basis : int, default=None
+        Number of basis rows, drawn at random, as in :class:`RankSVM`. None means all rows.
     query_weighting : {"query", "pair"}, default="query"
+        Whether every query or every pair counts the same, as in :class:`RankSVM`.
     positive : bool, default=False
+        Whether weights must not be negative, as in :class:`RankSVM`.
     tol : float, default=1e-3
+        Certified gap at which each fit stops, as in :class:`RankSVM`.
     max_iter : int, default=1000
-        As in :class:`RankSVM`, for every fit.
+        Largest number of iterations of each fit.
     n_jobs : int, default=None
         Threads, as in scikit-learn. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -91,9 +96,27 @@ class RankSVMCV(SVMRanker):
     gaps_ : ndarray of shape (n_alphas,)
         Their certificates: each objective exceeds its optimum by at most this, which is never negative.
     coef_ : ndarray of shape (n_features,)
-        The solution for `alpha_`.
-    dual_coef_, basis_, basis_indices_, kernel_, objective_, gap_, n_iter_, n_pairs_, n_features_in_, feature_names_in_
-        As in :class:`RankSVM`, of that solution.
+        Weights of the features for `alpha_`; linear kernel only.
+    dual_coef_ : ndarray of shape (n_basis,)
+        Weights of the kernels of `basis_` for `alpha_`; other kernels only.
+    basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        The rows it was fitted to, or some of them.
+    basis_indices_ : ndarray of shape (n_basis,)
+        Which ones, if `n_basis` is given.
+    kernel_ : Kernel
+        With parameters that depended on the data resolved; not for the linear kernel.
+    objective_ : float
+        Objective of the solution for `alpha_`.
+    gap_ : float
+        Its certificate: the objective exceeds the optimum by at most this.
+    n_iter_ : int
+        Iterations made for it.
+    n_pairs_ : int, or float with weights
+        Comparable pairs of all rows, or their total weight.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Warns
     -----
@@ -202,6 +225,7 @@ class RankSVMCV(SVMRanker):
         Returns
         -------
         self
+            The fitted estimator.
         """
         X, qid, noted = self._check_rows(X, qid)
         require_linear_if_positive(self)
@@ -252,6 +276,7 @@ class RankSVMCV(SVMRanker):
         Returns
         -------
         self
+            The fitted estimator.
 
         Examples
         --------

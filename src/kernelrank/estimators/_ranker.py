@@ -51,11 +51,12 @@ class Predictor(HasKernel):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Or a RowStore or KroneckerRows, if the estimator can be fitted to one.
+            Rows to score. A RowStore or KroneckerRows is accepted if the estimator can be fitted to one.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Scores of the rows; one column per output if there are several.
 
         Notes
         -----
@@ -160,10 +161,12 @@ class Ranker(Predictor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Scores of the rows; one column per output if there are several.
         """
         return self.predict(X)
 
@@ -173,12 +176,14 @@ class Ranker(Predictor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to rank.
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" can be used instead.
 
         Returns
         -------
-        ranks : ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Ranks of the rows, as integers; one column per output if there are several.
 
         Warns
         -----
@@ -212,11 +217,13 @@ class Ranker(Predictor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             True utilities.
         qid : array-like of shape (n_samples,), optional
             Query of each row; a data-frame column named "qid" can be used instead.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows. A pair weighs ``w[i] * w[j]``.
         observed : array-like of shape (n_samples,), optional
             False (or 0) where y is censored: the true utility is at least y.
 

@@ -42,8 +42,10 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
     thresholds_ : ndarray of shape (n_classes - 1,)
         One between each category and the next, in ascending order. A category between two equal thresholds is never
         predicted; infinite thresholds belong to such a category at an end.
-    n_features_in_, feature_names_in_
-        Those of the ranker.
+    n_features_in_ : int
+        Features seen in fit, as the ranker says.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if the ranker has them.
 
     See Also
     --------
@@ -93,6 +95,7 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         Returns
         -------
         self
+            The fitted estimator.
         """
         name = type(self).__name__
         if y is None:
@@ -116,11 +119,12 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,)
-            To be compared with `thresholds_`: the higher, the higher the category.
+        ndarray of shape (n_samples,)
+            Scores, to be compared with `thresholds_`: the higher, the higher the category.
         """
         check_is_fitted(self)
         return score_rows(self.ranker_, X, "ranker")

@@ -83,12 +83,15 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
     basis_indices_ : ndarray of shape (n_basis,)
         Which ones, if `n_basis` is given.
     intercept_ : float or ndarray of shape (n_outputs,)
+        The constant b, per output; it is not penalised.
     kernel_ : Kernel
         With parameters that depended on the data resolved.
     n_iter_ : int
         Steps of conjugate gradients; 1 for a direct solution.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Notes
     -----
@@ -139,12 +142,16 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or KroneckerRows
+            Training rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Values to predict. Several columns are learnt at once.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows in the mean squared error.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._fit(X, y, None, sample_weight)
 
@@ -158,12 +165,16 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to add.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their values.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows in the mean squared error.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Notes
         -----
@@ -191,11 +202,15 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to remove.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their values, as they were added.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, as they were added.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._change(X, y, None, sample_weight, -1)

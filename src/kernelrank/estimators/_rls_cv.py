@@ -187,10 +187,13 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
         As in :class:`RankRLS`; the best of a list is chosen together with alpha. All are compared on the same folds,
         and with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
     n_basis : int, default=None
+        Number of basis rows, drawn at random, as in :class:`RankRLS`. None means all rows.
     ties : {"keep", "drop"}, default="keep"
+        Whether pairs of rows with equal utilities count, as in :class:`RankRLS`.
     cost : {"magnitude", "unit", "relative"}, default="magnitude"
+        Target of a pair, and weight of its error, as in :class:`RankRLS`.
     query_weighting : {"query", "pair"}, default="query"
-        As in :class:`RankRLS`.
+        Whether every query or every pair counts the same, as in :class:`RankRLS`.
     random_state : int, RandomState instance or None, default=0
         For shuffled folds, and the draw of `n_basis` rows.
 
@@ -206,8 +209,22 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
     kernel_scores_ : ndarray of shape (n_kernels,)
         Greatest mean score of each kernel, if a list was given. The first of the best was chosen: it is `kernel_`, and
         all other attributes are for it.
-    coef_, dual_coef_, basis_, basis_indices_, intercept_, kernel_, n_features_in_, feature_names_in_
-        As in :class:`RankRLS`, for that alpha.
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weights of the features for `alpha_`; linear kernel only.
+    dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_outputs)
+        Weights of the kernels of `basis_` for `alpha_`; other kernels only.
+    basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        The rows it was fitted to, or some of them.
+    basis_indices_ : ndarray of shape (n_basis,)
+        Which ones, if `n_basis` is given.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        Makes the scores of one ranking comparable with the utilities; 0 with queries.
+    kernel_ : Kernel
+        With parameters that depended on the data resolved.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Examples
     --------
@@ -272,6 +289,7 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._choose(*self._validate(X, y, qid, None))
 
@@ -323,7 +341,7 @@ class RLSCV(_ChoosesAlpha, MeanLeastSquares):
         As in :class:`RLS`; the best of a list is chosen together with alpha. All are compared on the same folds, and
         with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
     n_basis : int, default=None
-        As in :class:`RLS`.
+        Number of basis rows, drawn at random, as in :class:`RLS`. None means all rows.
     random_state : int, RandomState instance or None, default=0
         For shuffled folds, and the draw of `n_basis` rows.
 
@@ -341,8 +359,22 @@ class RLSCV(_ChoosesAlpha, MeanLeastSquares):
     kernel_scores_ : ndarray of shape (n_kernels,)
         Greatest mean score of each kernel, if a list was given. The first of the best was chosen: it is `kernel_`, and
         all other attributes are for it.
-    coef_, dual_coef_, basis_, basis_indices_, intercept_, kernel_, n_features_in_, feature_names_in_
-        As in :class:`RLS`, for that alpha.
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weights of the features for `alpha_`; linear kernel only.
+    dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_outputs)
+        Weights of the kernels of `basis_` for `alpha_`; other kernels only.
+    basis_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        The rows it was fitted to, or some of them.
+    basis_indices_ : ndarray of shape (n_basis,)
+        Which ones, if `n_basis` is given.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        The constant b, per output; it is not penalised.
+    kernel_ : Kernel
+        With parameters that depended on the data resolved.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Examples
     --------
@@ -387,14 +419,16 @@ class RLSCV(_ChoosesAlpha, MeanLeastSquares):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Of several outputs the mean score counts.
+            Values to predict. Of several outputs the mean score counts.
         groups : array-like of shape (n_samples,), optional
             Rows of a group are held out together: those of a patient, or of a document.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         codes, _ = encode_queries(groups, count_rows(X), "groups")
         return self._choose(*self._validate(X, y, None, None), codes)

@@ -38,7 +38,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
-        As in :class:`kernelrank.RankRLS`.
+        "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
+        function, or "precomputed".
     n_basis : int, default=100
         Maximum number of basis rows. All rows are used if there are fewer; rows that depend linearly on others, up to
         rounding, are left out.
@@ -60,8 +61,10 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         Matrix that maps the kernel against the basis to the features.
     n_components_ : int
         Number of features, equal to the number of basis rows.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Notes
     -----
@@ -121,6 +124,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         Returns
         -------
         self
+            The fitted map.
         """
         COUNT("n_basis", self.n_basis)
         RANDOM_STATE("random_state", self.random_state)
@@ -151,10 +155,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to map.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components_)
+            Features of the rows.
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
@@ -175,6 +181,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         Parameters
         ----------
         w : array-like of shape (n_components_,) or (n_components_, n_outputs)
+            Weights of the features.
 
         Returns
         -------
@@ -238,6 +245,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         Returns
         -------
         ndarray of the same shape
+            Features, or weights of them, without the removed rows.
         """
         check_is_fitted(self)
         features = as_double(features)

@@ -131,6 +131,7 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         self
+            The fitted kernel.
         """
         self.fit_transform(graphs)
         return self

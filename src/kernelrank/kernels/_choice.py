@@ -111,6 +111,7 @@ class HasKernel(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         self
+            The estimator, with the new parameters.
         """
         inner = [name.partition("__")[2].partition("__")[0] for name in params if name.startswith("kernel__")]
         if inner and hasattr(self, "kernel"):

@@ -179,6 +179,7 @@ class RankingScorer:
         Returns
         -------
         self
+            The scorer.
         """
         if unknown := requests.keys() - self._requests.keys():
             raise TypeError(f"{self} does not accept the metadata {sorted(unknown)}.")

@@ -177,6 +177,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------

@@ -153,6 +153,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------

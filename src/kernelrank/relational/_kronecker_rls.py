@@ -311,5 +311,6 @@ class KroneckerRLS(KroneckerLeastSquares):
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._store(*self._learn_from(U, V, Y), self.alpha)

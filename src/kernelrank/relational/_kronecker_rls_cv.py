@@ -126,6 +126,7 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         Returns
         -------
         self
+            The fitted estimator.
         """
         training, noted = self._learn_from(U, V, Y)
         if isinstance(training, KnownEntries):

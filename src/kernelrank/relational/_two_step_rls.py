@@ -109,6 +109,7 @@ class TwoStepRLS(RelationalModel):
         Returns
         -------
         self
+            The fitted estimator.
         """
         centred = bool(self.fit_intercept)
         rows, columns, targets, equal, noted = self._check(U, V, Y, row_centred=centred, column_centred=centred)
