@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelrank._html import number, percent, plural
 from kernelrank.report._data import Facts
-from kernelrank.report._html import number, percent, plural
 from kernelrank.report._metrics import Measured
 from kernelrank.report._subject import Subject
 

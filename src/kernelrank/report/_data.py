@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kernelrank._arrays import to_host
 from kernelrank._columns import as_frame
+from kernelrank._html import shorten
 from kernelrank.model_selection._sample import number_identical
-from kernelrank.report._html import shorten
 from kernelrank.report._subject import LONGEST_NAME, Subject
 
 Floats = NDArray[np.float64]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from kernelrank._arrays import to_host
+from kernelrank._charts import curve
+from kernelrank._html import Markup, number, shorten
 from kernelrank.report._advice import goal_of
-from kernelrank.report._charts import curve
-from kernelrank.report._html import Markup, number, shorten
 from kernelrank.report._subject import Subject
 
 _LONGEST = 80

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._html import Markup, as_json, escape, join, tag
 from kernelrank.inspection import LearningCurve
 from kernelrank.report._advice import Advice
 from kernelrank.report._data import Facts
-from kernelrank.report._html import Markup, as_json, escape, join, tag
 from kernelrank.report._metrics import Measured
 from kernelrank.report._rows import Shown
 from kernelrank.report._subject import Subject

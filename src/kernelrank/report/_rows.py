@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from kernelrank._arrays import to_host
 from kernelrank._columns import as_frame
+from kernelrank._html import as_json, shorten
 from kernelrank.inspection._parts import parts_of_rows
 from kernelrank.pipelines import QueryPipeline
-from kernelrank.report._html import as_json, shorten
 from kernelrank.report._subject import LONGEST_NAME, Subject
 
 MOST_ROWS, MOST_OF_A_QUERY, MOST_OF_A_LIST = 1000, 60, 300

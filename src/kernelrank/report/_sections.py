@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernelrank.report._charts import curve, histogram, interval_bar, signed_bar
-from kernelrank.report._html import Markup, join, number, percent, plural, share, table, tag
+from kernelrank._charts import curve, histogram, interval_bar, signed_bar
+from kernelrank._html import Markup, join, number, percent, plural, share, table, tag
 from kernelrank.report._metrics import Measured, leading
 from kernelrank.report._model import certificate, coefficients, convergence, parameters
 from kernelrank.report._page import Report, paragraphs

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._html import shorten
 from kernelrank._query_ids import as_id_array
 from kernelrank._row_scores import check_scores, score_method, score_rows
 from kernelrank._validation import CheckedRows, check_rows, separate_qid
@@ -20,7 +21,6 @@ from kernelrank.inspection._rows import column_names
 from kernelrank.io import RowStore
 from kernelrank.pairs import UtilityPairs
 from kernelrank.pipelines import QueryPipeline
-from kernelrank.report._html import shorten
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from sklearn.base import clone
 
+from kernelrank._html import number, percent
 from kernelrank.estimators import RLS, OrdinalSVM, RankRLS, RankSVM
 from kernelrank.kernels import Precomputed, make_kernel
 from kernelrank.model_selection import Estimate, PermutationTest, estimate_auc, permutation_test
-from kernelrank.report._html import number, percent
 from kernelrank.report._subject import Subject
 
 MOST_ROWS = 500

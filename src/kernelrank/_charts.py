@@ -1,4 +1,4 @@
-"""Small charts as SVG, in the colours of the page and readable at the width of a phone."""
+"""Small charts as SVG, whose colours are those of the style sheet around them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank.report._html import Markup, number, tag
+from kernelrank._html import Markup, number, tag
 
 Floats = NDArray[np.float64]
 
