@@ -27,14 +27,14 @@ print(f"{len(search.alphas_)} alphas on {search.scores_.shape[1]} folds, chosen:
 print(f"largest proven gap {search.gaps_.max():.1e}")
 
 # %%
-# One model per alpha, scored on the patients that were not used so far. This is for the picture only: the test rows must
-# not choose alpha.
+# One model per alpha, scored on the patients that were not used so far. This is for the picture only: the test rows
+# must not choose alpha.
 train, test = (model[:-1].transform(rows) for rows in (X_train, X_test))
 new = [RankSVM(alpha=alpha).fit(train, y_train).score(test, y_test) for alpha in search.alphas_]
 
 # %%
-# Both curves fall to the left, where the model overfits, and to the right, where it is too simple. The two halves of the
-# patients differ, so that the dashed line may be lower or higher; what matters is where it peaks.
+# Both curves fall to the left, where the model overfits, and to the right, where it is too simple. The two halves of
+# the patients differ, so that the dashed line may be lower or higher; what matters is where it peaks.
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 PathDisplay.from_estimator(model, ax=ax)
 ax.plot(search.alphas_, new, color="#D55E00", linestyle="--", marker="s", markersize=5, label="221 test rows")

@@ -31,8 +31,8 @@ print("coefficients:", model.coef_.round(2))
 print("ranks of the documents of one query:", model.rank(X[test][:15], qid[test][:15]))
 
 # %%
-# NDCG@5 looks at the first five documents, and is 1 for the best possible order. The mean is 0.84, and three of the five
-# vague queries are far below it.
+# NDCG@5 looks at the first five documents, and is 1 for the best possible order. The mean is 0.84, and three of the
+# five vague queries are far below it.
 figure, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")
 display = QueryBreakdownDisplay.from_estimator(model, X[test], grade[test], qid=qid[test], metric="ndcg@5", ax=ax)
 for bar, name in zip(ax.patches, display.queries, strict=True):
