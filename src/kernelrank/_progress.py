@@ -1,4 +1,4 @@
-"""Progress of long computations: a bar on a terminal, plain lines elsewhere."""
+"""Progress of long computations: a bar on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -7,17 +7,32 @@ import shutil
 import sys
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, NamedTuple, Self, TextIO
 
 _WIDTH = 24
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between lines
+
+
+class _Pace(NamedTuple):
+    """Seconds between updates, which increase from the first to the longest pause by a factor."""
+
+    first: float
+    factor: float
+    longest: float
+
+
+_TERMINAL = _Pace(0.0, 1.0, 0.0)
+# An update is a message to the browser, and all of them stay in a notebook that is executed without one: ten per second
+# at first, and one per second after a minute and a half.
+_NOTEBOOK = _Pace(0.1, 1.01, 1.0)
+_LINES = _Pace(1.0, 2.0, 60.0)
 
 
 class Progress:
     """Display of progress.
 
-    On a terminal, a single line is overwritten and disappears at the end. In a pipe, a file or a notebook, new lines
-    are written at increasing intervals: after one second, after two more, and so on, up to one per minute.
+    On a terminal, a single line is overwritten and disappears at the end. In a notebook, a single line is overwritten
+    up to ten times per second, and its final state stays. In a pipe or a file, new lines are written at increasing
+    intervals: after one second, after two more, and so on, up to one per minute.
 
     Parameters
     ----------
@@ -32,9 +47,13 @@ class Progress:
     def __init__(self, shown: bool = True, stream: TextIO | None = None, patience: float = 0.0) -> None:
         self._stream = stream or sys.stderr
         self._since = monotonic() + patience
-        self._shown, self._terminal = shown, shown and self._stream.isatty()
-        self._last, self._pause = -math.inf, _FIRST_PAUSE
-        self._untold: str | None = None  # the latest text, if it was not shown
+        self._shown = shown
+        self._notebook = shown and in_notebook(self._stream)
+        self._terminal = shown and not self._notebook and self._stream.isatty()
+        self._pace = _NOTEBOOK if self._notebook else _TERMINAL if self._terminal else _LINES
+        self._last, self._pause = -math.inf, self._pace.first
+        self._untold: tuple[float | None, str] | None = None  # the latest state, if it was not shown
+        self._length = 0  # of the line that is to be overwritten
 
     def __enter__(self) -> Self:
         return self
@@ -46,26 +65,43 @@ class Progress:
             return
         if self._terminal:
             self._stream.write("\r\x1b[K")
-        elif self._untold is not None:
-            self._stream.write(f"{self._untold}\n")  # a log ends with the final state
+        else:
+            # A log ends with the final state. So does a notebook: it is read again when the work is over, and without
+            # the text, an empty box of standard error would remain.
+            if self._untold is not None:
+                self._write(*self._untold)
+            if self._notebook:
+                self._stream.write("\n")
         self._stream.flush()
 
     def show(self, share: float | None, text: str) -> None:
         """Show the completed share, from 0 to 1 or None if it is not known, and a text."""
         now = monotonic()
-        self._untold = text
-        if not self._shown or now < self._since or (not self._terminal and now - self._last < self._pause):
+        self._untold = share, text
+        if not self._shown or now < self._since or now - self._last < self._pause:
             return
         if self._last > -math.inf:
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+            self._pause = min(self._pace.factor * self._pause, self._pace.longest)
         self._last, self._untold = now, None
+        self._write(share, text)
+        self._stream.flush()
+
+    def _write(self, share: float | None, text: str) -> None:
+        line = text if share is None else f"{_bar(share)} {text}"
         if self._terminal:
-            line = text if share is None else f"{_bar(share)} {text}"
             # A line that wraps could not be overwritten.
             self._stream.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
+        elif self._notebook:
+            # Some notebooks do not know the code that erases the rest of a line; spaces do it in all of them.
+            self._stream.write(f"\r{line.ljust(self._length)}")
+            self._length = len(line)
         else:
             self._stream.write(f"{text}\n")
-        self._stream.flush()
+
+
+def in_notebook(stream: Any) -> bool:
+    """Return whether a stream is shown by a notebook, which obeys carriage returns though it is not a terminal."""
+    return type(stream).__module__.partition(".")[0] == "ipykernel"
 
 
 def _bar(share: float) -> str:

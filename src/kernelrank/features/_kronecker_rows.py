@@ -50,9 +50,11 @@ class KroneckerRows(UnformedRows):
     Attributes
     ----------
     U, V : {ndarray, CSR matrix}
-        V is U if it was None.
-    rows, columns : ndarray of int32
-    symmetry : str or None
+        Features of the two sides; V is U if it was None.
+    rows, columns : ndarray of int32 of shape (n_entries,)
+        Row numbers of U and of V of each entry.
+    symmetry : {"symmetric", "antisymmetric"} or None
+        As given.
     entries : ndarray of shape (n_entries, 2)
         Rows and columns, as splitters take them for other estimators: as `groups`.
     shape : tuple of int
@@ -186,7 +188,12 @@ class KroneckerRows(UnformedRows):
         return found[0] if np.ndim(weights) == 1 else np.stack(found, axis=1)
 
     def toarray(self) -> NDArray[Any]:
-        """Compute the rows as a dense matrix of shape (n_entries, d1 * d2), for small cases.
+        """Compute the rows as a dense matrix, for small cases.
+
+        Returns
+        -------
+        ndarray of shape (n_entries, d1 * d2)
+            The rows.
 
         Raises
         ------

@@ -24,7 +24,22 @@ _MARGIN = 100  # times machine precision: the least residual norm of an independ
 
 
 def draw_order(m: int, n_basis: Any, random_state: Any) -> Rows:
-    """Return m rows in the order in which they become basis rows."""
+    """Return m rows in the order in which they become basis rows.
+
+    Parameters
+    ----------
+    m : int
+        Number of rows.
+    n_basis : int
+        Number of basis rows; the order does not depend on it.
+    random_state : int, RandomState instance or None
+        Random number generator of the draw.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        A permutation of the rows.
+    """
     order: Rows = check_random_state(random_state).permutation(m)
     return order
 
@@ -51,7 +66,22 @@ def whitening(kernel: Kernel, basis: Any, columns: Any = None) -> tuple[Rows, Ar
 
 
 def whitening_of_rows(basis: Array) -> tuple[Rows, Array, Array]:
-    """Find the same for the linear kernel, from the basis rows B; the orthonormal ``B' T`` is returned as well."""
+    """Find independent rows B and T with ``T' B B' T = I``, for the linear kernel.
+
+    Parameters
+    ----------
+    basis : ndarray of shape (n_rows, n_features)
+        Candidates.
+
+    Returns
+    -------
+    ndarray of shape (n_basis,)
+        Indices of the independent rows.
+    ndarray of shape (n_features, n_basis)
+        Orthonormal matrix ``B' T``.
+    ndarray of shape (n_basis, n_basis)
+        The matrix T.
+    """
     rows = np.asarray(to_host(basis))
     norms = np.sqrt(np.vecdot(rows, rows))
     norms[norms == 0] = 1.0
@@ -84,13 +114,36 @@ def lost_directions(T: Matrix, gone: NDArray[np.bool_]) -> Matrix:
 
     The features of the basis are ``K T``, and ``(K T) T' = I``: the features of the remaining rows are orthogonal to
     the rows of T of the removed ones.
+
+    Parameters
+    ----------
+    T : ndarray of shape (n_basis, n_components)
+        Matrix that maps the kernel against the basis to the features.
+    gone : ndarray of bool of shape (n_basis,)
+        Mask of the removed basis rows.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_removed)
+        Orthonormal columns.
     """
     found: Matrix = np.linalg.qr(T[gone].T)[0]
     return found
 
 
 def lost_alone(T: Matrix) -> Matrix:
-    """Return the direction lost with each single basis row; shape (n_basis, n_basis)."""
+    """Return the direction lost with each single basis row.
+
+    Parameters
+    ----------
+    T : ndarray of shape (n_basis, n_components)
+        Matrix that maps the kernel against the basis to the features.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_basis)
+        Unit vectors, one column per basis row.
+    """
     return np.asarray(T.T / np.linalg.norm(T, axis=1)) if T.shape[1] else T.T
 
 

@@ -50,6 +50,7 @@ def reciprocal_rank(
     k : int, optional
         Number of leading positions that count; all by default.
     threshold : float, default=0.0
+        Utility that a relevant row exceeds.
     ties : {0, 0.5, 1, "ordinal"}, default=0.5
         Order assumed for rows with equal scores: the worst (0), the expected value over all orders (0.5), the best (1),
         or the order in which the rows are given; see :mod:`kernelrank.metrics`.

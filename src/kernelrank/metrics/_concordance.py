@@ -143,14 +143,31 @@ def pairwise_error(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, observed, truncation, undefined, per_query, n_jobs
-        As in :func:`concordance_index`.
+    y_true : array-like of shape (n_samples,)
+        True utilities; rows with equal utilities are not compared. Or two columns, as in :func:`concordance_index`.
+    y_score : array-like of shape (n_samples,)
+        Predicted scores.
+    qid : array-like of shape (n_samples,), optional
+        Query of each row, in any order. The result is the mean over the queries that have a comparable pair.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows; a pair weighs ``w[i] * w[j]``.
+    observed : array-like of shape (n_samples,), optional
+        False (or 0) where the utility is censored: it is at least ``y_true[i]``.
+    truncation : float, optional
+        Utility below which lower rows count, with the weights of Uno's concordance; see :func:`concordance_index`.
     ties : float, default=0.5
         Error of a comparable pair with equal scores, from 0 (correct) to 1 (incorrect).
+    undefined : {"skip", 0, 1}, default="skip"
+        Value of a query without a comparable pair. With "skip" the query is left out of the mean.
+    per_query : bool, default=False
+        Whether to return one value per query, in the order of the first rows of the queries, instead of the mean.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn.
 
     Returns
     -------
     float, or ndarray of shape (n_queries,)
+        Between 0 and 1; random scores have an expected value of 0.5.
 
     Notes
     -----

@@ -17,7 +17,19 @@ _LARGEST_BETA = 1e100  # its square does not overflow, and the F-score equals th
 
 
 class Decision(NamedTuple):
-    """F-score, precision and recall of predicting rows as positive whose score exceeds a threshold."""
+    """F-score, precision and recall of predicting rows as positive whose score exceeds a threshold.
+
+    Attributes
+    ----------
+    f_score : float
+        Weighted harmonic mean of precision and recall.
+    precision : float
+        Share of positive rows among those predicted as positive.
+    recall : float
+        Share of positive rows that are predicted as positive.
+    threshold : float
+        A row is predicted as positive if its score exceeds it.
+    """
 
     f_score: float
     precision: float

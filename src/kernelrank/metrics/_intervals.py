@@ -23,7 +23,17 @@ _DRAWN_AT_ONCE = 50_000  # values per chunk, so that a chunk stays in the cache
 
 
 class AUCInterval(NamedTuple):
-    """Area under the ROC curve with the ends of its confidence interval."""
+    """Area under the ROC curve with the ends of its confidence interval.
+
+    Attributes
+    ----------
+    auc : float
+        Area under the ROC curve.
+    low : float
+        Lower end of the interval.
+    high : float
+        Upper end of the interval.
+    """
 
     auc: float
     low: float
@@ -31,7 +41,17 @@ class AUCInterval(NamedTuple):
 
 
 class ConcordanceInterval(NamedTuple):
-    """Concordance with the ends of its confidence interval."""
+    """Concordance with the ends of its confidence interval.
+
+    Attributes
+    ----------
+    concordance : float
+        Share of pairs in the right order.
+    low : float
+        Lower end of the interval.
+    high : float
+        Upper end of the interval.
+    """
 
     concordance: float
     low: float

@@ -31,6 +31,7 @@ def average_precision(
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     threshold : float, default=0.0
+        Utility that a relevant row exceeds.
     ties : {0, 0.5, 1, "ordinal"}, default=0.5
         Order assumed for rows with equal scores: the worst (0), the expected value over all orders (0.5) [1]_, the best
         (1), or the order in which the rows are given; see :mod:`kernelrank.metrics`.
@@ -110,6 +111,7 @@ def precision_at(
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     threshold : float, default=0.0
+        Utility that a relevant row exceeds.
     ties : {0, 0.5, 1, "ordinal"}, default=0.5
         Order assumed for rows with equal scores: the worst (0), the expected value over all orders (0.5), the best (1),
         or the order in which the rows are given; see :mod:`kernelrank.metrics`.

@@ -93,6 +93,15 @@ class RankingScorer:
 
     scikit-learn's own scorer class is not sufficient: it accepts metadata requests only while routing is enabled, and
     does not look for queries in X.
+
+    Parameters
+    ----------
+    metric : callable
+        Metric of this package: a function ``(y_true, y_score, *, qid=None, ...)``.
+    greater_is_better : bool
+        Whether greater values of the metric are better; otherwise they are negated.
+    kwargs : dict
+        Further arguments of the metric.
     """
 
     def __init__(self, metric: Metric, greater_is_better: bool, kwargs: dict[str, Any]) -> None:
@@ -136,8 +145,12 @@ class RankingScorer:
 
         Parameters
         ----------
-        y_true, y_score, qid
-            As for the metric.
+        y_true : array-like of shape (n_samples,)
+            True utilities.
+        y_score : array-like of shape (n_samples,)
+            Predicted scores.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
         observed : array-like of shape (n_samples,), optional
@@ -146,6 +159,7 @@ class RankingScorer:
         Returns
         -------
         float
+            Value of the metric; the greater, the better.
         """
         given = {"sample_weight": sample_weight, "observed": observed}
         options = {name: values for name, values in given.items() if values is not None}
@@ -158,10 +172,12 @@ class RankingScorer:
         Parameters
         ----------
         y : ndarray of shape (n_samples,)
+            True utilities.
 
         Returns
         -------
         bool
+            True for concordance, and for the area under the ROC curve if `y` has two distinct values.
         """
         counts_pairs = self._metric is concordance_index or (self._metric is auc and len(np.unique(y)) == 2)
         plain = self._kwargs.get("ties", 0.5) == 0.5 and self._kwargs.get("truncation") is None
@@ -172,7 +188,7 @@ class RankingScorer:
 
         Parameters
         ----------
-        **requests
+        **requests : bool, str or None
             ``sample_weight=True`` passes weights to a metric that accepts them; ``qid="name"`` takes queries under
             another name.
 
@@ -192,6 +208,7 @@ class RankingScorer:
         Returns
         -------
         MetadataRequest
+            Requests of this scorer.
         """
         request = MetadataRequest(owner=self)
         for name, alias in self._requests.items():

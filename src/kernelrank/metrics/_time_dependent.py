@@ -16,7 +16,17 @@ Floats = NDArray[np.float64]
 
 
 class TimeDependentAUC(NamedTuple):
-    """Area under the ROC curve at several times, and their mean over the times of events."""
+    """Area under the ROC curve at several times, and their mean over the times of events.
+
+    Attributes
+    ----------
+    times : ndarray of shape (n_times,)
+        Times of the areas, in the given order.
+    auc : ndarray of shape (n_times,)
+        Area under the ROC curve at each time.
+    mean : float
+        Mean of the areas, weighted by the shares of events since the time before.
+    """
 
     times: Floats
     auc: Floats

@@ -70,6 +70,7 @@ def coef_intervals(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
+        Utilities.
     qid : array-like of shape (n_samples,), optional
         Query of each row; passed to ``fit`` if given.
     groups : array-like of shape (n_samples,), optional
@@ -77,6 +78,7 @@ def coef_intervals(
     cv : int, splitter or iterable of (train, test), default=10
         Folds of about the same size that hold out every row once: see :class:`kernelrank.RankSVMCV`.
     confidence : float, default=0.95
+        Confidence level of each interval.
     n_jobs : int, default=None
         Processes, as in scikit-learn.
     random_state : int, RandomState instance or None, default=0

@@ -72,22 +72,35 @@ def compare(
     estimators : mapping or list of estimators
         Names and estimators; estimators of a list are named 0, 1, ...
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
         Utilities, or two classes of any kind. Of censored utilities, a structured array or a data frame of two columns,
         a boolean one for what is observed and a numeric one.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
+        Which rows are held out, and which are compared; see :func:`estimate_concordance`.
     cv : int, splitter or list of (train, test), default=None
-    qid, groups : array-like of shape (n_samples,), optional
+        Folds of "averaged" and "pooled"; see :func:`estimate_concordance`.
+    qid : array-like of shape (n_samples,), optional
+        Query of each row. Only rows of the same query are compared, and they are held out together.
+    groups : array-like of shape (n_samples,), optional
+        Group of each row. Rows of a group depend on each other, such as samples of one patient, and are held out
+        together.
     split_groups : bool, default=False
+        Whether rows of a query or group may be in the training set while others of it are tested.
     nested : bool, default=True
+        Whether an estimator that chooses its parameters does so for each training set. False is fast, but optimistic.
     interval : {"rows", "jackknife"}, default=None
+        Variance that the intervals are based on; see :func:`estimate_concordance`.
     confidence : float, default=0.95
+        Confidence level of the intervals.
     params : dict, optional
+        Further arguments of ``fit``, with one element per row.
     n_jobs : int, default=None
+        Number of processes for refits; -1 means all cores.
     random_state : int, RandomState instance or None, default=0
-        All estimators get the same folds.
+        Seed of the folds. All estimators get the same folds.
     verbose : int, default=1
-        As in :func:`estimate_concordance`.
+        Whether to show the progress of long work, on standard error.
 
     Returns
     -------

@@ -52,6 +52,7 @@ class _EntrySplitter(BaseCrossValidator):  # type: ignore[misc]
         Returns
         -------
         int
+            Number of splits.
         """
         return self.n_splits
 
@@ -69,7 +70,10 @@ class _EntrySplitter(BaseCrossValidator):  # type: ignore[misc]
 
         Yields
         ------
-        train, test : ndarray
+        train : ndarray
+            Indices of the training entries.
+        test : ndarray
+            Indices of the test entries.
         """
         _AT_LEAST_TWO("n_splits", self.n_splits)
         FLAG("shuffle", self.shuffle)
@@ -271,6 +275,7 @@ class LeaveBothOut(_EntrySplitter):
         Returns
         -------
         int
+            Number of splits.
         """
         return self.n_splits**2
 

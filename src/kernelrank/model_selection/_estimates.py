@@ -37,6 +37,7 @@ class Estimate:
     Attributes
     ----------
     estimate : float
+        Estimated concordance, between 0 and 1.
     interval : tuple of float
         Lower and upper end of the confidence interval.
     confidence : float
@@ -224,6 +225,7 @@ def estimate_concordance(
         The default is "jackknife" where it takes little time: if pairs are held out in closed form, without groups,
         with up to 500 rows and at least three of each class; otherwise "rows".
     confidence : float, default=0.95
+        Confidence level of the interval.
     params : dict, optional
         Further arguments of ``fit``, such as ``{"sample_weight": ...}``, with one element per row. `qid` is passed to
         estimators whose ``fit`` has an argument of that name, but not to others, such as regressors.
@@ -238,6 +240,7 @@ def estimate_concordance(
     Returns
     -------
     Estimate
+        The estimate with its interval.
 
     Warns
     -----
@@ -329,25 +332,41 @@ def estimate_auc(
     Parameters
     ----------
     estimator : estimator
+        A classifier, or any estimator of scikit-learn that returns one score per row; see :func:`estimate_concordance`.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
         Two distinct values of any kind; the larger one is positive.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
+        Which rows are held out, and which are compared; see :func:`estimate_concordance`.
     cv : int, splitter or iterable of (train, test), default=None
-    qid, groups : array-like of shape (n_samples,), optional
+        Folds of "averaged" and "pooled"; see :func:`estimate_concordance`.
+    qid : array-like of shape (n_samples,), optional
+        Query of each row. Only rows of the same query are compared, and they are held out together.
+    groups : array-like of shape (n_samples,), optional
+        Group of each row. Rows of a group depend on each other, such as samples of one patient, and are held out
+        together.
     split_groups : bool, default=False
+        Whether rows of a query or group may be in the training set while others of it are tested.
     nested : bool, default=True
+        Whether an estimator that chooses its parameters does so for each training set. False is fast, but optimistic.
     interval : {"rows", "jackknife"}, default=None
+        Variance that the interval is based on; see :func:`estimate_concordance`.
     confidence : float, default=0.95
+        Confidence level of the interval.
     params : dict, optional
+        Further arguments of ``fit``, with one element per row.
     n_jobs : int, default=None
+        Number of processes for refits; -1 means all cores.
     random_state : int, RandomState instance or None, default=0
+        Seed of the folds.
     verbose : int, default=1
-        As in :func:`estimate_concordance`.
+        Whether to show the progress of long work, on standard error.
 
     Returns
     -------
     Estimate
+        The estimate with its interval.
 
     See Also
     --------

@@ -74,8 +74,10 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         F-score of the held-out scores of the training rows at `threshold_`. With ``threshold="cross-validation"`` it is
         slightly optimistic, because the threshold was chosen on these scores. It is more so if identical rows are in
         different folds, which groups prevent.
-    n_features_in_, feature_names_in_
-        Those of the estimator.
+    n_features_in_ : int
+        Features seen in fit, as the estimator says.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if the estimator has them.
 
     See Also
     --------
@@ -297,11 +299,12 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,)
-            A row is positive if its score exceeds `threshold_`.
+        ndarray of shape (n_samples,)
+            Scores; a row is positive if its score exceeds `threshold_`.
         """
         check_is_fitted(self)
         return scores_of(self.estimator_, separate_qid(X, None)[0])

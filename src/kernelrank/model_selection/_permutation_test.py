@@ -56,6 +56,7 @@ class PermutationTest:
     exchanged : {"rows", "rows inside queries", "rows inside groups", "whole groups"}
         What utilities were permuted between.
     strategy : str
+        Strategy of the cross-validation.
     n_fits : int
         Number of models that were fitted.
     """
@@ -100,14 +101,17 @@ def permutation_test(
     Parameters
     ----------
     estimator : estimator
+        Any estimator of scikit-learn that returns one score per row; see :func:`estimate_concordance`.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
         Utilities, or two classes of any kind. Of censored utilities, a structured array or a data frame of two columns,
         a boolean one for what is observed and a numeric one, which are permuted together.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
+        Which rows are held out, and which are compared; see :func:`estimate_concordance`. A bias of the strategy, such
+        as that of pooling, does not invalidate the test: it is the same for permuted utilities.
     cv : int, splitter or iterable of (train, test), default=None
-        As in :func:`estimate_concordance`. A bias of the strategy, such as that of pooling, does not invalidate
-        the test: it is the same for permuted utilities.
+        Folds of "averaged" and "pooled"; see :func:`estimate_concordance`.
     n_permutations : int, default=999
         Number of random permutations. If there are not more distinct ones, all of them are used, and the p-value is
         exact.
@@ -117,18 +121,22 @@ def permutation_test(
         Group of each row; rows of a group depend on each other. Utilities are permuted inside groups. If all rows of
         each group have the same utility, such as the diagnosis of a patient, they are permuted between whole groups.
     split_groups : bool, default=False
+        Whether rows of a query or group may be in the training set while others of it are tested.
     nested : bool, default=True
+        Whether an estimator that chooses its parameters does so for each training set. False is fast, but optimistic.
     params : dict, optional
-        As in :func:`estimate_concordance`. Params are not permuted.
+        Further arguments of ``fit``, with one element per row. They are not permuted.
     n_jobs : int, default=None
         Number of processes, for permutations that are fitted one at a time.
     random_state : int, RandomState instance or None, default=0
+        Seed of the permutations, and of the folds.
     verbose : int, default=1
         Show the progress of long work, on standard error.
 
     Returns
     -------
     PermutationTest
+        The estimate, its p-value, and the estimates for permuted utilities.
 
     Warns
     -----

@@ -101,13 +101,16 @@ def permuted_outputs(
     Parameters
     ----------
     y : array-like of shape (n_samples,)
+        Utilities.
     n_permutations : int
+        Number of random permutations.
     qid : array-like of shape (n_samples,), optional
         Query of each row: utilities are permuted inside queries, because only rows of the same query are compared.
     groups : array-like of shape (n_samples,), optional
         Group of each row; rows of a group depend on each other. Utilities are permuted inside groups, or between whole
         groups if all rows of each group have the same utility.
     random_state : int, RandomState instance or None, default=None
+        Random number generator of the permutations.
 
     Returns
     -------

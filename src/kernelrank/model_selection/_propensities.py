@@ -45,10 +45,12 @@ class Propensities(NamedTuple):
         Parameters
         ----------
         position : array-like of shape (n_shown,)
+            Positions of which a propensity was estimated.
 
         Returns
         -------
         ndarray of shape (n_shown,)
+            Their propensities.
         """
         wanted = check_vector(position, "position")
         place = np.minimum(np.searchsorted(self.position, wanted), len(self.position) - 1)

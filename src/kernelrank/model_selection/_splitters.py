@@ -66,6 +66,7 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
         Returns
         -------
         int
+            Number of pairs.
         """
         utilities, queries = _check(y, groups)
         return int(UtilityPairs(utilities, qid=queries).n_pairs)
@@ -85,8 +86,9 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
         Yields
         ------
         train : ndarray
+            Indices of all other rows.
         test : ndarray of shape (2,)
-            The better row first.
+            Indices of the pair, the better row first.
         """
         utilities, queries = _check(y, groups)
         rows, found = np.arange(len(utilities)), False
@@ -129,6 +131,7 @@ class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
         Returns
         -------
         int
+            Number of such queries.
         """
         return len(self._queries(y, groups)[1])
 
@@ -146,7 +149,10 @@ class LeaveQueryOut(BaseCrossValidator):  # type: ignore[misc]
 
         Yields
         ------
-        train, test : ndarray
+        train : ndarray
+            Indices of the rows of all other queries.
+        test : ndarray
+            Indices of the rows of the query.
         """
         queries, comparable = self._queries(y, groups)
         for query in comparable:

@@ -79,22 +79,33 @@ def tournament_roc(
     Parameters
     ----------
     estimator : estimator
+        Any estimator of scikit-learn that returns one score per row; see :func:`estimate_concordance`.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Rows of both classes.
     y : array-like of shape (n_samples,)
         Two distinct values of any kind; the larger one is positive.
     groups : array-like of shape (n_samples,), optional
+        Group of each row. Rows of a group depend on each other, such as samples of one patient, and are held out
+        together.
     split_groups : bool, default=False
+        Whether rows of a group may be in the training set while others of it are tested.
     nested : bool, default=True
+        Whether an estimator that chooses its parameters does so for each training set. False is fast, but optimistic.
     interval : {"rows", "jackknife"}, default=None
+        Variance that the interval of the area is based on; see :func:`estimate_concordance`.
     confidence : float, default=0.95
+        Confidence level of the interval of the area, and of the intervals of both rates.
     params : dict, optional
+        Further arguments of ``fit``, with one element per row.
     n_jobs : int, default=None
+        Number of processes for refits; -1 means all cores.
     verbose : int, default=1
-        As in :func:`estimate_concordance`.
+        Whether to show the progress of long work, on standard error.
 
     Returns
     -------
     TournamentROC
+        The curve, its area, and their intervals.
 
     See Also
     --------

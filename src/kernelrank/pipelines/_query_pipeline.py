@@ -29,8 +29,12 @@ def make_query_pipeline(
     *steps : estimators
         Transformers, and a ranker as the last step: :class:`kernelrank.RankSVM`, :class:`kernelrank.RankRLS`, or any
         other estimator whose ``fit`` has a parameter `qid`.
-    memory, transform_input, verbose
-        As in ``sklearn.pipeline.make_pipeline``.
+    memory : str or joblib.Memory, default=None
+        Cache of fitted transformers, as in :class:`sklearn.pipeline.Pipeline`.
+    transform_input : list of str, default=None
+        Metadata that earlier steps transform before they are passed on, as in :class:`sklearn.pipeline.Pipeline`.
+    verbose : bool, default=False
+        Whether to print the time of each step.
 
     Returns
     -------
@@ -86,12 +90,13 @@ def _of_last_step(name: str) -> Any:
         qid : array-like of shape (n_samples,), optional
             Query of each row, if X has no such column. Required if a transformer uses the queries, and otherwise
             ignored, as is the column.
-        **params
-            As in ``sklearn.pipeline.Pipeline``.
+        **params : dict
+            Further parameters, as in :class:`sklearn.pipeline.Pipeline`.
 
         Returns
         -------
-        ndarray, or the result of the last step
+        ndarray of shape (n_samples,)
+            Or whatever the last step returns.
 
         Raises
         ------
@@ -115,8 +120,13 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
     Parameters
     ----------
     steps : list of (str, estimator)
-    transform_input, memory, verbose
-        As in ``sklearn.pipeline.Pipeline``.
+        Names and estimators: transformers, and a ranker as the last one.
+    transform_input : list of str, default=None
+        Metadata that earlier steps transform before they are passed on, as in :class:`sklearn.pipeline.Pipeline`.
+    memory : str or joblib.Memory, default=None
+        Cache of fitted transformers, as in :class:`sklearn.pipeline.Pipeline`.
+    verbose : bool, default=False
+        Whether to print the time of each step.
 
     Notes
     -----
@@ -147,8 +157,8 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
             Utilities.
         qid : array-like of shape (n_samples,), optional
             Query of each row, if X has no such column.
-        **params
-            As in ``sklearn.pipeline.Pipeline``.
+        **params : dict
+            Further parameters, as in :class:`sklearn.pipeline.Pipeline`.
 
         Returns
         -------
@@ -184,14 +194,16 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             Utilities.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; passed to the last step if given.
         qid : array-like of shape (n_samples,), optional
             Query of each row, if X has no such column.
-        **params
-            As in ``sklearn.pipeline.Pipeline``.
+        **params : dict
+            Further parameters, as in :class:`sklearn.pipeline.Pipeline`.
 
         Returns
         -------
         float
+            Score of the last step.
 
         Raises
         ------
@@ -219,14 +231,18 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
+            A data-frame column named "qid" is the query of each row.
         y : array-like of shape (n_samples,)
+            Utilities.
         qid : array-like of shape (n_samples,), optional
-        **params
-            As in :meth:`fit`.
+            Query of each row, if X has no such column.
+        **params : dict
+            Further parameters, as in :meth:`fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_transformed_features)
+            The transformed data.
         """
         X, queries = self._queries_of_fit(X, qid)
         return super().fit_transform(X, y, **queries, **params)
@@ -246,6 +262,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples,)
+            Ranks of the rows.
 
         Warns
         -----

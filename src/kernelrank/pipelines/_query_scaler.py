@@ -104,6 +104,7 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         Returns
         -------
         {ndarray, CSR matrix} of shape (n_samples, n_features)
+            The scaled rows.
 
         Raises
         ------
@@ -119,13 +120,16 @@ class QueryScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            A data-frame column named "qid" is the query of each row.
         y : None
             Ignored.
         qid : array-like of shape (n_samples,), optional
+            Query of each row, if X has no such column.
 
         Returns
         -------
         {ndarray, CSR matrix} of shape (n_samples, n_features)
+            The scaled rows.
         """
         return self.fit(X, qid=qid).transform(X, qid=qid)
 

@@ -47,6 +47,7 @@ class KroneckerLeastSquares(RelationalModel):
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
+            Held-out predictions.
         """
         return self._leave_out("entry", alpha)
 
@@ -63,7 +64,7 @@ class KroneckerLeastSquares(RelationalModel):
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
-            Equal columns have equal predictions, as in a refit.
+            Held-out predictions. Equal columns have equal predictions, as in a refit.
         """
         return self._leave_out("row", alpha)
 
@@ -80,7 +81,7 @@ class KroneckerLeastSquares(RelationalModel):
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
-            Equal rows have equal predictions, as in a refit.
+            Held-out predictions. Equal rows have equal predictions, as in a refit.
         """
         return self._leave_out("column", alpha)
 
@@ -97,6 +98,7 @@ class KroneckerLeastSquares(RelationalModel):
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
+            Held-out predictions.
 
         Notes
         -----
@@ -213,6 +215,7 @@ class KroneckerRLS(KroneckerLeastSquares):
     row_coef_, column_coef_ : ndarray of shape (n_row_functions,) and (n_column_functions,)
         Weights of the functions of a row, or a column, alone.
     intercept_ : float
+        Constant that is added to all predictions.
     row_basis_, column_basis_ : {ndarray, sparse matrix}
         Elements whose kernels are combined, where they are.
     row_kernel_, column_kernel_ : Kernel
@@ -221,9 +224,12 @@ class KroneckerRLS(KroneckerLeastSquares):
         Steps of conjugate gradients; 1 for a closed form.
     residual_ : float
         Relative residual that conjugate gradients have reached; 0 for a closed form.
-    n_row_features_in_, n_column_features_in_ : int
     row_feature_names_in_, column_feature_names_in_ : ndarray of str
         Of the columns of U and V, if these are data frames. `predict` requires the same columns in the same order.
+    n_row_features_in_ : int
+        Features of U seen in fit.
+    n_column_features_in_ : int
+        Features of V seen in fit.
 
     See Also
     --------

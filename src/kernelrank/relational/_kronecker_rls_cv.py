@@ -39,11 +39,15 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         mean squared error. A name or a scorer of :mod:`kernelrank.metrics` is evaluated within each row if these are
         ranked, otherwise for all entries together. A function ``(y_true, y_pred)`` gets all entries.
     row_kernel, column_kernel : str, Kernel or callable, default="linear"
+        Kernels of the rows, and of the columns, as in :class:`KroneckerRLS`.
     ranking : bool, default=False
+        Whether the columns are ranked within each row, as in :class:`KroneckerRLS`.
     fit_intercept : bool, default=True
+        Whether there is a constant, which is not penalised; not with ``ranking=True``.
     n_row_basis, n_column_basis : int, default=None
+        Number of rows, or columns, drawn at random, whose kernels are combined. None means all.
     random_state : int, RandomState instance or None, default=0
-        As in :class:`KroneckerRLS`.
+        For the draw of a basis.
 
     Attributes
     ----------
@@ -55,10 +59,26 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         The alpha with the greatest score; the larger of equals.
     held_out_ : ndarray of shape (n_rows, n_columns)
         Held-out predictions with that alpha.
-    coef_, row_coef_, column_coef_, intercept_, row_basis_, column_basis_, row_kernel_, column_kernel_
-        As in :class:`KroneckerRLS`, for that alpha.
-    n_iter_, residual_, n_row_features_in_, n_column_features_in_, row_feature_names_in_, column_feature_names_in_
-        As in :class:`KroneckerRLS`.
+    coef_ : ndarray of shape (n_row_functions, n_column_functions)
+        Weights of products of a function of the row and one of the column, for `alpha_`; see :class:`KroneckerRLS`.
+    row_coef_, column_coef_ : ndarray of shape (n_row_functions,) and (n_column_functions,)
+        Weights of the functions of a row, or a column, alone.
+    intercept_ : float
+        Constant that is added to all predictions.
+    row_basis_, column_basis_ : {ndarray, sparse matrix}
+        Elements whose kernels are combined, where they are.
+    row_kernel_, column_kernel_ : Kernel
+        With parameters that depended on the data resolved.
+    n_iter_ : int
+        Steps of conjugate gradients: 1, since the solution has a closed form.
+    residual_ : float
+        Relative residual of conjugate gradients: 0, since the solution has a closed form.
+    n_row_features_in_ : int
+        Features of U seen in fit.
+    n_column_features_in_ : int
+        Features of V seen in fit.
+    row_feature_names_in_, column_feature_names_in_ : ndarray of str
+        Names of the columns of U and V, if these are data frames.
 
     Notes
     -----
@@ -119,7 +139,9 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         Parameters
         ----------
         U : {array-like, sparse matrix} of shape (n_rows, n_row_features)
+            Features of the rows, or their kernel matrix.
         V : {array-like, sparse matrix} of shape (n_columns, n_column_features)
+            Features of the columns, or their kernel matrix.
         Y : array-like of shape (n_rows, n_columns)
             Targets, all of them known.
 

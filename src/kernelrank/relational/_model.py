@@ -50,6 +50,7 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
         U : {array-like, sparse matrix} of shape (n_rows, n_row_features)
             Features of any rows; with ``row_kernel="precomputed"``, their kernels with the rows of the fit.
         V : {array-like, sparse matrix} of shape (n_columns, n_column_features)
+            Features of any columns; with ``column_kernel="precomputed"``, their kernels with the columns of the fit.
 
         Returns
         -------
@@ -66,7 +67,9 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         U : {array-like, sparse matrix} of shape (n_rows, n_row_features)
+            Features of any rows, as for `predict`.
         V : {array-like, sparse matrix} of shape (n_columns, n_column_features)
+            Features of any columns, as for `predict`.
         rows, columns : array-like of shape (n_entries,)
             Numbers of rows of U and of V.
 
@@ -87,7 +90,9 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         U : {array-like, sparse matrix} of shape (n_rows, n_row_features)
+            Features of any rows, as for `predict`.
         V : {array-like, sparse matrix} of shape (n_columns, n_column_features)
+            Features of any columns, as for `predict`.
         Y : {array-like, sparse matrix} of shape (n_rows, n_columns)
             True values; unknown ones are NaN, or not stored.
 

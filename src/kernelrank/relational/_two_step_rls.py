@@ -33,21 +33,32 @@ class TwoStepRLS(RelationalModel):
         Weight of the squared norm relative to the mean squared error, in the regressions along the rows and along the
         columns.
     row_kernel, column_kernel : str, Kernel or callable, default="linear"
-        As in :class:`KroneckerRLS`.
+        Kernels of the rows, and of the columns, as in :class:`KroneckerRLS`.
     fit_intercept : bool, default=True
         Whether each regression has a constant: the model then has one, and a term for the row and for the column alone.
     n_row_basis, n_column_basis : int, default=None
-        As in :class:`KroneckerRLS`.
+        Number of rows, or columns, drawn at random, whose kernels are combined. None means all.
     random_state : int, RandomState instance or None, default=0
         For the draw of a basis.
 
     Attributes
     ----------
-    coef_, row_coef_, column_coef_, intercept_, row_basis_, column_basis_, row_kernel_, column_kernel_
-        As in :class:`KroneckerRLS`.
-    n_row_features_in_, n_column_features_in_ : int
     row_feature_names_in_, column_feature_names_in_ : ndarray of str
-        As in :class:`KroneckerRLS`.
+        Names of the columns of U and V, if these are data frames.
+    coef_ : ndarray of shape (n_row_functions, n_column_functions)
+        Weights of products of a function of the row and one of the column; see :class:`KroneckerRLS`.
+    row_coef_, column_coef_ : ndarray of shape (n_row_functions,) and (n_column_functions,)
+        Weights of the functions of a row, or a column, alone.
+    intercept_ : float
+        Constant that is added to all predictions.
+    row_basis_, column_basis_ : {ndarray, sparse matrix}
+        Elements whose kernels are combined, where they are.
+    row_kernel_, column_kernel_ : Kernel
+        With parameters that depended on the data resolved.
+    n_row_features_in_ : int
+        Features of U seen in fit.
+    n_column_features_in_ : int
+        Features of V seen in fit.
 
     Notes
     -----
@@ -141,6 +152,7 @@ class TwoStepRLS(RelationalModel):
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
+            Held-out predictions.
         """
         return self._leave_out("entry", row_alpha, column_alpha)
 
@@ -155,6 +167,7 @@ class TwoStepRLS(RelationalModel):
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
+            Held-out predictions.
         """
         return self._leave_out("row", row_alpha, column_alpha)
 
@@ -169,6 +182,7 @@ class TwoStepRLS(RelationalModel):
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
+            Held-out predictions.
         """
         return self._leave_out("column", row_alpha, column_alpha)
 
@@ -183,6 +197,7 @@ class TwoStepRLS(RelationalModel):
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
+            Held-out predictions.
         """
         return self._leave_out("both", row_alpha, column_alpha)
 
