@@ -125,6 +125,7 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         graphs : iterable of Graph
+            Training graphs.
         y : object
             Ignored.
 
@@ -142,12 +143,14 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         graphs : iterable of Graph
+            Training graphs.
         y : object
             Ignored.
 
         Returns
         -------
-        sparse array of shape (n_graphs, n_features)
+        CSR array of shape (n_graphs, n_features)
+            Features, whose inner products are the kernel.
         """
         graphs = _check_graphs(graphs)
         labels = sorted({label for graph in graphs for label in chain.from_iterable(graph.labels)})
@@ -163,10 +166,12 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         graphs : iterable of Graph
+            Graphs to describe.
 
         Returns
         -------
-        sparse array of shape (n_graphs, n_features)
+        CSR array of shape (n_graphs, n_features)
+            Features, whose inner products with those of the training graphs are the kernel.
         """
         check_is_fitted(self)
         graphs, known = _check_graphs(graphs), len(self.labels_)
@@ -189,7 +194,8 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of str
+        ndarray of str of shape (n_features,)
+            Names of the features.
         """
         check_is_fitted(self)
         return np.array([f"{self.labels_[a]} -> {self.labels_[b]}" for a, b in self.pairs_], dtype=object)
@@ -200,12 +206,14 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         graphs : iterable of Graph
+            Graphs of the rows of the matrix.
         others : iterable of Graph, optional
-            By default `graphs`; the matrix is then exactly symmetric.
+            Graphs of its columns. By default `graphs`; the matrix is then exactly symmetric.
 
         Returns
         -------
         ndarray of shape (n_graphs, n_others)
+            Kernel matrix.
         """
         model = clone(self)
         features = model.fit_transform(graphs)
@@ -217,10 +225,12 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         graphs : iterable of Graph
+            Graphs.
 
         Returns
         -------
         ndarray of shape (n_graphs,)
+            Diagonal of the kernel matrix.
         """
         return np.asarray(clone(self).fit_transform(graphs).power(2).sum(axis=1))
 

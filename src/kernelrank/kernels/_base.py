@@ -37,12 +37,14 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
         Y : {array-like, sparse matrix} of shape (n_others, n_features), optional
-            By default X; the matrix is then exactly symmetric.
+            Other rows. By default X; the matrix is then exactly symmetric.
 
         Returns
         -------
         ndarray of shape (n_samples, n_others)
+            Kernel matrix.
         """
 
     @abstractmethod
@@ -52,10 +54,12 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            Diagonal of the kernel matrix.
         """
 
     def blocks(self, X: Any, Y: Any = None, *, n_elements: int = 1 << 21) -> Iterator[tuple[slice, Matrix]]:
@@ -64,15 +68,18 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : {array, sparse matrix} of shape (n_samples, n_features)
+            Rows.
         Y : {array, sparse matrix} of shape (n_others, n_features), optional
-            By default X.
+            Other rows. By default X.
         n_elements : int, default=2,097,152
             Maximum number of elements per block, 16 MiB by default; a block has at least one row.
 
         Yields
         ------
         rows : slice
+            Rows of the block.
         block : ndarray of shape (len(rows), n_others)
+            Their part of the matrix.
 
         Examples
         --------
@@ -94,6 +101,7 @@ class Kernel(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
 
         Returns
         -------
@@ -124,7 +132,18 @@ class _Pair(Kernel):
         self.right = right
 
     def resolve(self, X: Any) -> Self:
-        """Resolve both kernels."""
+        """Return the combination of both kernels, each resolved.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+
+        Returns
+        -------
+        Kernel
+            Combination of the same kind.
+        """
         left, right = self._both()
         return type(self)(left.resolve(X), right.resolve(X))
 
@@ -145,6 +164,7 @@ class Sum(_Pair):
     Parameters
     ----------
     left, right : Kernel
+        Kernels to add.
 
     Examples
     --------
@@ -161,7 +181,18 @@ class Sum(_Pair):
         return matrix
 
     def diagonal(self, X: Any) -> Array:
-        """Compute its diagonal."""
+        """Compute ``k(X[i], X[i])`` for all i.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Diagonal of the kernel matrix.
+        """
         left, right = self._both()
         return left.diagonal(X) + right.diagonal(X)
 
@@ -172,6 +203,7 @@ class Product(_Pair):
     Parameters
     ----------
     left, right : Kernel
+        Kernels to multiply.
 
     Examples
     --------
@@ -189,7 +221,18 @@ class Product(_Pair):
         return matrix
 
     def diagonal(self, X: Any) -> Array:
-        """Compute its diagonal."""
+        """Compute ``k(X[i], X[i])`` for all i.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Diagonal of the kernel matrix.
+        """
         left, right = self._both()
         return left.diagonal(X) * right.diagonal(X)
 
@@ -200,6 +243,7 @@ class Scaled(Kernel):
     Parameters
     ----------
     kernel : Kernel
+        Kernel to scale.
     factor : float
         Positive factor.
 
@@ -215,7 +259,18 @@ class Scaled(Kernel):
         self.factor = factor
 
     def resolve(self, X: Any) -> Scaled:
-        """Resolve the kernel."""
+        """Return the resolved kernel with the same factor.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+
+        Returns
+        -------
+        Scaled
+            The scaled kernel.
+        """
         return Scaled(self._checked_kernel().resolve(X), self.factor)
 
     @property
@@ -230,7 +285,18 @@ class Scaled(Kernel):
         return matrix
 
     def diagonal(self, X: Any) -> Array:
-        """Compute its diagonal."""
+        """Compute ``k(X[i], X[i])`` for all i.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Diagonal of the kernel matrix.
+        """
         return self._checked_factor() * self._checked_kernel().diagonal(X)
 
     def _checked_kernel(self) -> Kernel:

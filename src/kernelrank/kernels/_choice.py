@@ -58,6 +58,7 @@ def make_kernel(kernel: str | Kernel | Callable[[Any, Any], Any]) -> Kernel:
     Returns
     -------
     Kernel
+        The kernel itself, if one is given.
 
     Examples
     --------
@@ -168,7 +169,18 @@ class NamedKernel(Kernel):
         return np.array(pairwise_kernels(X, Y, metric=self.name), dtype=np.float64)
 
     def diagonal(self, X: Any) -> Matrix:
-        """Compute its diagonal, row by row."""
+        """Compute ``k(X[i], X[i])`` for all i, row by row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Diagonal of the kernel matrix.
+        """
         X = check_rows(X)
         return np.array([self(X[k : k + 1])[0, 0] for k in range(X.shape[0])])
 
@@ -211,7 +223,18 @@ class FunctionKernel(Kernel):
         return matrix
 
     def diagonal(self, X: Any) -> Matrix:
-        """Compute its diagonal, row by row."""
+        """Compute ``k(X[i], X[i])`` for all i, row by row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Diagonal of the kernel matrix.
+        """
         rows = [self(X[k : k + 1, :])[0, :] for k in range(X.shape[0])]
         return array_namespace(*rows).concat(rows)
 
@@ -237,11 +260,39 @@ class Precomputed(Kernel):
         return copied(matrix) if Y is None else take(matrix, np.asarray(Y), axis=1)
 
     def blocks(self, X: Any, Y: Any = None, *, n_elements: int = 1 << 21) -> Iterator[tuple[slice, Matrix]]:
-        """Return the matrix, or some of its columns, in blocks of rows."""
+        """Return the matrix, or some of its columns, in blocks of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Kernel matrix.
+        Y : array-like of int of shape (n_others,), optional
+            Indices of columns. By default all.
+        n_elements : int, default=2,097,152
+            Maximum number of elements per block; a block has at least one row.
+
+        Yields
+        ------
+        rows : slice
+            Rows of the block.
+        block : ndarray of shape (len(rows), n_others)
+            Their part of the matrix.
+        """
         for rows in slices(X.shape[0], n_elements // max(1, X.shape[1] if Y is None else len(Y))):
             yield rows, self(X[rows, :], Y)
 
     def diagonal(self, X: Any) -> Matrix:
-        """Return its diagonal."""
+        """Return the diagonal of a kernel matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_samples)
+            Kernel matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Its diagonal.
+        """
         matrix = self(X)
         return copied(array_namespace(matrix).linalg.diagonal(matrix))

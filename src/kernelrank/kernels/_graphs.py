@@ -17,12 +17,21 @@ from kernelrank._validation import as_array, check_vector
 class Graph:
     """Directed graph with any number of labels per vertex and one weight per edge.
 
+    Parameters
+    ----------
+    labels : iterable of iterable of str
+        Labels of each vertex; vertices are numbered in this order.
+    edges : array-like of int of shape (n_edges, 2)
+        Source and target vertex of each edge. Weights of parallel edges are summed.
+    weights : array-like of shape (n_edges,)
+        Weights of the edges, not negative.
+
     Attributes
     ----------
     labels : tuple of tuple of str
-        Labels of each vertex; vertices are numbered in this order.
+        Labels of each vertex.
     edges : ndarray of shape (n_edges, 2)
-        Source and target vertex of each edge. Weights of parallel edges are summed.
+        Source and target vertex of each edge.
     weights : ndarray of shape (n_edges,)
         Weights of the edges. Both arrays are read-only; an array that was read-only before is shared.
 
@@ -85,6 +94,7 @@ class Graph:
         Returns
         -------
         float
+            Largest absolute value of an eigenvalue.
         """
         matrix = np.zeros((len(self), len(self)))
         np.add.at(matrix, tuple(self.edges.T), self.weights)
@@ -97,12 +107,14 @@ class Graph:
         Parameters
         ----------
         adjacency : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+            Weight of the edge from each vertex to each other.
         labels : iterable of iterable of str
             Labels of each vertex.
 
         Returns
         -------
         Graph
+            The graph.
         """
         matrix = sp.coo_array(adjacency)
         found = tuple(labels)
@@ -117,6 +129,7 @@ class Graph:
         Parameters
         ----------
         graph : networkx.Graph, networkx.DiGraph, or the corresponding multigraph
+            Graph whose nodes have labels.
         labels : str, default="labels"
             Vertex attribute that holds the labels: a string, or several strings.
         weight : str, default="weight"
@@ -126,6 +139,7 @@ class Graph:
         Returns
         -------
         Graph
+            The graph.
         """
         numbers: dict[Hashable, int] = {node: k for k, node in enumerate(graph.nodes)}
         found = [data.get(labels, ()) for _, data in graph.nodes(data=True)]

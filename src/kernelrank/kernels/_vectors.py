@@ -41,7 +41,18 @@ class Linear(Kernel):
         return _inner_products(X, Y)
 
     def diagonal(self, X: Any) -> Array:
-        """Compute its diagonal."""
+        """Compute ``k(X[i], X[i])`` for all i.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Diagonal of the kernel matrix.
+        """
         return _squared_norms(check_rows(X))
 
 
@@ -75,7 +86,18 @@ class Polynomial(Kernel):
         return self._of_products(_inner_products(X, Y))
 
     def diagonal(self, X: Any) -> Array:
-        """Compute its diagonal."""
+        """Compute ``k(X[i], X[i])`` for all i.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Diagonal of the kernel matrix.
+        """
         return self._of_products(_squared_norms(check_rows(X)))
 
     def _of_products(self, products: Array) -> Array:
@@ -112,7 +134,18 @@ class Gaussian(Kernel):
         self.gamma = gamma
 
     def resolve(self, X: Any) -> Gaussian:
-        """Return the kernel with the value of gamma, if gamma is "scale"."""
+        """Return the kernel with the value of gamma, if gamma is "scale".
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+
+        Returns
+        -------
+        Gaussian
+            The kernel itself, if gamma is a number.
+        """
         (POSITIVE | choice("scale"))("gamma", self.gamma)
         if self.gamma != "scale":
             return self
@@ -153,7 +186,18 @@ class Gaussian(Kernel):
         return fill_diagonal(matrix, 1.0) if Y is None else matrix
 
     def diagonal(self, X: Any) -> Array:
-        """Compute its diagonal, all ones."""
+        """Compute ``k(X[i], X[i])`` for all i, which is 1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Ones.
+        """
         norms = _squared_norms(check_rows(X))
         return array_namespace(norms).ones_like(norms)
 
