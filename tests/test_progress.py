@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from kernelrank import _progress
+from kernelrank import OrdinalSVM, RankSVM, _progress
 from kernelrank._progress import FitProgress, FoldProgress, Progress
 
 
@@ -84,6 +84,96 @@ def test_a_terminal_is_always_up_to_date(clock):
             progress.show(0.5, f"after {second} s")
             assert f" after {second} s\x1b[K" in stream.getvalue()
             clock.seconds += 0.01
+
+
+class Notebook(io.StringIO):
+    """Stream whose class is in ipykernel, as that of a notebook."""
+
+    def __init__(self):
+        super().__init__()
+        self.n_flushes = 0
+
+    def flush(self):
+        self.n_flushes += 1
+
+    def shown(self):
+        """Return the lines that a notebook shows: a carriage return overwrites, and erases nothing."""
+        lines = []
+        for line in self.getvalue().split("\n"):
+            shown = ""
+            for text in line.split("\r"):
+                shown = text + shown[len(text) :]
+            lines.append(shown.rstrip())
+        return lines
+
+
+Notebook.__module__ = "ipykernel.iostream"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_notebook_gets_one_line_whose_final_state_stays(clock, monkeypatch, terminal):
+    stream = Notebook()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    with FoldProgress(stream=stream) as progress:
+        for done in range(1, 1001):
+            clock.seconds += 2**-10
+            progress(done, 1000)
+            if done == 150:  # the second update comes 103 / 1,024 seconds after the first
+                assert stream.shown() == ["[##......................] 104 of 1,000 fits"]
+    assert stream.shown() == ["[########################] 1,000 of 1,000 fits", ""]
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_a_shorter_state_covers_a_longer_one_in_a_notebook(clock):
+    stream = Notebook()
+    with Progress(stream=stream) as progress:
+        for text in ("a long text", "short", "of this length"):
+            progress.show(None, text)
+            assert stream.shown() == [text]
+            clock.seconds += 1.0
+
+
+def test_a_notebook_is_not_flooded(clock):
+    stream = Notebook()
+    with Progress(stream=stream) as progress:
+        for number in range(10_000):  # ten seconds
+            progress.show(0.5, f"{number}")
+            clock.seconds += 0.001
+        assert 50 <= stream.n_flushes <= 100
+        for number in range(3600):
+            progress.show(0.5, f"{number}")
+            clock.seconds += 1.0
+    assert stream.n_flushes <= 4000
+
+
+def test_a_notebook_shows_the_last_state_before_an_error(clock):
+    stream = Notebook()
+
+    def work():
+        with FoldProgress(stream=stream) as progress:
+            progress(1, 10)
+            progress(2, 10)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert stream.shown() == ["[#####...................] 2 of 10 fits", ""]
+
+
+@pytest.mark.parametrize("estimator", [RankSVM(verbose=1), OrdinalSVM(verbose=1)])
+def test_fits_overwrite_a_line_in_a_notebook_and_print_lines_elsewhere(monkeypatch, capsys, estimator):
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 3
+    n_iter = estimator.fit(X, y).n_iter_
+    assert n_iter > 2
+    assert len(capsys.readouterr().out.splitlines()) == n_iter
+    stream = Notebook()
+    monkeypatch.setattr("sys.stdout", stream)
+    estimator.fit(X, y)
+    final, end = stream.shown()
+    assert final.startswith(
+        f"[########################] objective {estimator.objective_:.6f}  gap {estimator.gap_:.1e} "
+    )
+    assert end == ""
 
 
 @pytest.mark.parametrize(

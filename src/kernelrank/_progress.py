@@ -93,7 +93,8 @@ class Progress:
             self._stream.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
         elif self._notebook:
             # Some notebooks do not know the code that erases the rest of a line; spaces do it in all of them.
-            self._stream.write(f"\r{line.ljust(self._length)}")
+            again = "\r" if self._length else ""
+            self._stream.write(again + line.ljust(self._length))
             self._length = len(line)
         else:
             self._stream.write(f"{text}\n")

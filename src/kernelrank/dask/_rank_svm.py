@@ -26,7 +26,7 @@ from kernelrank.dask._data import parts_of
 from kernelrank.dask._oracles import Counting, check_counting, gathered_oracle, pose, prepare_products, wants_bins
 from kernelrank.dask._workers import choose_workers
 from kernelrank.estimators._rank_svm import scaled_preferences
-from kernelrank.estimators._svm_solver import convergence_message, make_report, solver_of
+from kernelrank.estimators._svm_solver import convergence_message, reporting, solver_of
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.kernels import Linear, make_kernel
 from kernelrank.pairs._preferences import check_preferences
@@ -228,7 +228,8 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
     def _minimize(self, parts: Any, oracle: Any, n_pairs: int | float, with_queries: bool) -> Self:
         start = self._last_solution(oracle.n_features)
         solver = solver_of(oracle, positive=self.positive, start=start)
-        result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=make_report(self.verbose))
+        with reporting(self.verbose) as report:
+            result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         with refit(self) as fitted:
             fitted._store(
                 result,

@@ -14,7 +14,7 @@ from kernelrank._validation import check_features, check_weights, scale_weights,
 from kernelrank._warnings import warn
 from kernelrank.estimators._categories import ThresholdClassifier, encode_classes
 from kernelrank.estimators._ranker import SVMPredictor
-from kernelrank.estimators._svm_solver import convergence_message, make_report
+from kernelrank.estimators._svm_solver import convergence_message, reporting
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.losses import OrdinalHinge, Risk
 from kernelrank.solvers import Bundle, LinearOracle
@@ -166,8 +166,8 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         loss = OrdinalHinge(codes[weighty], None if weights is None else weights[weighty])
         representation = self._represent(X)
         oracle = LinearOracle(representation.products, _OfSomeRows(loss, weighty))
-        report = make_report(self.verbose)
-        result = Bundle(oracle).minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
+        with reporting(self.verbose) as report:
+            result = Bundle(oracle).minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         solution = representation.attributes(X, result.w)
         with refit(self) as fitted:
             fitted._store(result, noted, solution, classes_=classes, history_=result.history)

@@ -16,7 +16,7 @@ from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
 from kernelrank.estimators._stored_rows import with_labels, with_queries
-from kernelrank.estimators._svm_solver import convergence_message, make_report
+from kernelrank.estimators._svm_solver import convergence_message, reporting
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.features import KroneckerRows
 from kernelrank.io import RowStore
@@ -75,7 +75,8 @@ class RankSVM(SVMRanker):
         For the draw of `n_basis` rows.
     verbose : int or callable, default=0
         1 prints a line for the kernel matrix, and one per iteration: objective, lower bound, gap and the gap to reach.
-        A function is called with each record of `history_` instead.
+        In a notebook, the latter is one line with a bar, which is overwritten. A function is called with each record of
+        `history_` instead.
 
     Attributes
     ----------
@@ -347,8 +348,8 @@ class RankSVM(SVMRanker):
             start=self._last_solution(X.shape[1]) if representation.kernel is None else None,
             compact=isinstance(X, RowStore),
         )
-        report = make_report(self.verbose)
-        result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
+        with reporting(self.verbose) as report:
+            result = solver.minimize(self.alpha, tol=self.tol, max_iter=self.max_iter, report=report)
         with refit(self) as fitted:
             fitted._store(
                 result,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._progress import FitProgress, in_notebook
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
 from kernelrank.pairs import Pairs
 from kernelrank.solvers import (
@@ -86,11 +89,18 @@ def convergence_message(loss: LossName, tol: float, result: Result) -> str:
     )
 
 
-def make_report(verbose: int | Callable[[Any], None]) -> Callable[[Any], None] | None:
-    """Return the function to call after each iteration: the user's, one that prints, or none."""
+@contextmanager
+def reporting(verbose: int | Callable[[Any], None]) -> Iterator[Callable[[Any], None] | None]:
+    """Yield the function to call after each iteration: the user's, one that prints, or none."""
     if callable(verbose):
-        return verbose
-    return _print_iteration if verbose else None
+        yield verbose
+    elif not verbose:
+        yield None
+    elif in_notebook(sys.stdout):  # a line per iteration would stay in the file of the notebook
+        with FitProgress(stream=sys.stdout) as progress:
+            yield progress
+    else:
+        yield _print_iteration
 
 
 def _print_iteration(record: Any) -> None:
