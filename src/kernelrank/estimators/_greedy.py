@@ -145,15 +145,15 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
         Selected features, in the order of selection. Of equally good ones, the first in X is selected.
     errors_ : ndarray of shape (n_selected,)
         Leave-one-out mean squared error after each selection, summed over the outputs.
-    support_ : ndarray of shape (n_features_in_,)
+    support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    coef_ : ndarray of shape (n_features_in_,) or (n_outputs, n_features_in_)
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features_in_)
         Coefficients of :class:`RLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
         The constant of that model, per output.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     Notes
@@ -253,15 +253,15 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         Selected features, in the order of selection. Of equally good ones, the first in X is selected.
     errors_ : ndarray of shape (n_selected,)
         Held-out error after each selection: the average loss, summed over the outputs.
-    support_ : ndarray of shape (n_features_in_,)
+    support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    coef_ : ndarray of shape (n_features_in_,) or (n_outputs, n_features_in_)
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features_in_)
         Coefficients of :class:`RankRLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
         As in :class:`RankRLS`: 0 with queries.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     Notes

@@ -75,7 +75,7 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
         With parameters that depended on the data resolved.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     See Also

@@ -27,8 +27,8 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
 
     With r classes, m rows, and :math:`f(x) = w \cdot x` or a function of a kernel, it minimises
 
-    .. math:: J(w, b) = \frac{1}{m (r - 1)} \sum_{k=1}^{r-1} \Big( \sum_{y_i \le k} \max(0, 1 + f(x_i) - b_k)
-              + \sum_{y_i > k} \max(0, 1 - f(x_i) + b_k) \Big) + \alpha \|f\|^2
+    .. math:: J(w, b) = \frac{1}{m (r - 1)} \sum_{k=1}^{r-1} \Bigl( \sum_{y_i \le k} \max(0, 1 + f(x_i) - b_k)
+              + \sum_{y_i > k} \max(0, 1 - f(x_i) + b_k) \Bigr) + \alpha \|f\|^2
 
     over f and the thresholds b, which are not penalised: eq. 4 of [1]_, the implicit constraints of [2]_. Every row
     is compared with every threshold, so that the loss of a row grows with the number of classes it is off, and the
@@ -82,11 +82,11 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         Certificate: `objective_` exceeds the optimum by at most this.
     n_iter_ : int
         Number of iterations.
-    history_ : structured ndarray of shape (n_iter_,)
+    history_ : structured ndarray of shape (n_iter,)
         As in :class:`RankSVM`.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     See Also

@@ -87,7 +87,7 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
 
     Minimises the average squared error of differences plus a squared norm [1]_,
 
-    .. math:: \frac{1}{N} \sum_{i, j} \big((y_i - y_j) - (f(x_i) - f(x_j))\big)^2 + \alpha \|f\|^2,
+    .. math:: \frac{1}{N} \sum_{i, j} \bigl((y_i - y_j) - (f(x_i) - f(x_j))\bigr)^2 + \alpha \|f\|^2,
 
     over the pairs of rows of the same query. Pairs are never formed: all of them together are a matrix
     with a known spectrum.
@@ -144,7 +144,7 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
         Steps of conjugate gradients; 1 for a direct solution.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     Notes

@@ -100,12 +100,12 @@ class RankSVM(SVMRanker):
         Iterations made.
     n_pairs_ : int, or float with sample_weight
         Comparable pairs N, or their total weight.
-    history_ : structured ndarray of shape (n_iter_,)
+    history_ : structured ndarray of shape (n_iter,)
         ``upper_bound, lower_bound, seconds, n_products, n_evaluations, goal`` of each iteration. The gap is
         ``upper_bound - lower_bound``, never negative, and ``goal`` is the gap at which `tol` says to stop.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     See Also

@@ -115,7 +115,7 @@ class RankSVMCV(SVMRanker):
         Comparable pairs of all rows, or their total weight.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     Warns

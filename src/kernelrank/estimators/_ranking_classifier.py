@@ -44,7 +44,7 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
         predicted; infinite thresholds belong to such a category at an end.
     n_features_in_ : int
         Features seen in fit, as the ranker says.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if the ranker has them.
 
     See Also

@@ -223,7 +223,7 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
         With parameters that depended on the data resolved.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     Examples
@@ -373,7 +373,7 @@ class RLSCV(_ChoosesAlpha, MeanLeastSquares):
         With parameters that depended on the data resolved.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     Examples

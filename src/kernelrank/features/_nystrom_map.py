@@ -57,13 +57,13 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
         Indices of the basis rows in X.
     kernel_ : Kernel
         The kernel with the values of data-dependent parameters.
-    whitening_ : ndarray of shape (n_basis, n_components_)
+    whitening_ : ndarray of shape (n_basis, n_components)
         Matrix that maps the kernel against the basis to the features.
     n_components_ : int
         Number of features, equal to the number of basis rows.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     Notes
@@ -159,7 +159,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components_)
+        ndarray of shape (n_samples, n_components)
             Features of the rows.
         """
         check_is_fitted(self)
@@ -180,7 +180,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
 
         Parameters
         ----------
-        w : array-like of shape (n_components_,) or (n_components_, n_outputs)
+        w : array-like of shape (n_components,) or (n_components_, n_outputs)
             Weights of the features.
 
         Returns
@@ -239,7 +239,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
 
         Parameters
         ----------
-        features : ndarray of shape (n_samples, n_components_) or (n_components_,)
+        features : ndarray of shape (n_samples, n_components) or (n_components_,)
             Features of the map before :meth:`without`, or weights of them.
 
         Returns

@@ -43,7 +43,7 @@ class AllPaths(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     A graph is represented by a value for each ordered pair of labels. With A the matrix of edge weights,
 
-    .. math:: W = A + A^2 + A^3 + \dots = (I - A)^{-1} - I
+    .. math:: W = A + A^2 + A^3 + \cdots = (I - A)^{-1} - I
 
     holds the total weight of all walks from one vertex to another; the weight of a walk is the product of the weights
     of its edges. The value of a pair of labels is the sum, or the maximum, of W over all vertices with the first label

@@ -20,8 +20,8 @@ class OrdinalHinge:
 
     With m rows of classes 0 ... r-1,
 
-    .. math:: \min_b \frac{1}{m (r - 1)} \sum_{k=1}^{r-1} \Big( \sum_{y_i < k} \max(0, 1 + p_i - b_k)
-              + \sum_{y_i \ge k} \max(0, 1 - p_i + b_k) \Big),
+    .. math:: \min_b \frac{1}{m (r - 1)} \sum_{k=1}^{r-1} \Bigl( \sum_{y_i < k} \max(0, 1 + p_i - b_k)
+              + \sum_{y_i \ge k} \max(0, 1 - p_i + b_k) \Bigr),
 
     the losses of eq. 4 of [1]_: each row is compared with each threshold, not only with those next to its class. This
     keeps the thresholds in order [2]_ without a constraint.
@@ -35,7 +35,7 @@ class OrdinalHinge:
 
     Notes
     -----
-    At a threshold with scores :math:`l_1 \ge l_2 \ge \dots` below and :math:`h_1 \le h_2 \le \dots` above it, the
+    At a threshold with scores :math:`l_1 \ge l_2 \ge \ldots` below and :math:`h_1 \le h_2 \le \ldots` above it, the
     minimum over b is :math:`\sum_j \max(0, 2 + l_j - h_j)`: if the score of a lower row is above that of a higher row
     minus 2, no b gives both rows a margin of 1. The loss is therefore a convex function of the scores, and the
     slopes of its tangent planes sum to zero. Rows with equal scores share their loss, so the order of rows makes no

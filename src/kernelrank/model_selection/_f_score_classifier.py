@@ -76,7 +76,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
         different folds, which groups prevent.
     n_features_in_ : int
         Features seen in fit, as the estimator says.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if the estimator has them.
 
     See Also

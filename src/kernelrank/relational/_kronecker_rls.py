@@ -173,15 +173,15 @@ class KroneckerRLS(KroneckerLeastSquares):
     For data that are pairs of things: drugs and targets, users and items, players and players. A pair of a row u and a
     column v has all products of their features, so that its kernel is the product of theirs. Minimises
 
-    .. math:: \frac{1}{N} \sum_{(i, j)} \big(Y_{ij} - f(u_i, v_j) - b\big)^2 + \alpha \|f\|^2
+    .. math:: \frac{1}{N} \sum_{(i, j)} \bigl(Y_{ij} - f(u_i, v_j) - b\bigr)^2 + \alpha \|f\|^2
 
     over the N known entries, or, with ``ranking=True``, the squared error of differences within a row,
 
     .. math:: \frac{1}{q} \sum_i \frac{1}{N_i^2} \sum_{j, j'}
-       \big((Y_{ij} - Y_{ij'}) - (f(u_i, v_j) - f(u_i, v_{j'}))\big)^2 + \alpha \|f\|^2,
+       \bigl((Y_{ij} - Y_{ij'}) - (f(u_i, v_j) - f(u_i, v_{j'}))\bigr)^2 + \alpha \|f\|^2,
 
     with N_i known entries in row i, which is conditional ranking [1]_: for each row, the condition, the columns are
-    ranked. The two are :class:`RLS` and :class:`RankRLS` with ``qid`` of the rows, on all products of features, which
+    ranked. The two are :class:`~kernelrank.RLS` and :class:`~kernelrank.RankRLS` with ``qid`` of the rows, on all products of features, which
     are never formed.
 
     Parameters
