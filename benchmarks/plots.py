@@ -1,4 +1,4 @@
-"""The pictures of docs/plots.md: each display on a small data set, in seconds.
+"""The pictures of docs/plots.md and docs/getting-started.md: each display on a small data set, in seconds.
 
     python -m benchmarks.plots
 
@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.figures import new_figure
 from kernelrank import RankRLS, RankSVM, RankSVMCV, plots
+from kernelrank.datasets import apartments_path
 from kernelrank.model_selection import FScoreClassifier, coef_intervals
+from kernelrank.pipelines import make_table_ranker
 
 FOLDER = Path(__file__).parents[1] / "docs" / "plots"
 
@@ -32,16 +35,24 @@ def make_documents(n_queries: int) -> tuple[Any, Any, Any]:
     return X, np.digitize(X @ [1.0, 0.8, 0.5, 0.0, -0.5] + noise, [-0.5, 0.5, 1.5]), qid
 
 
+def fit_to_apartments(ranker: Any) -> tuple[Any, Any, Any]:
+    """Return a model as in docs/getting-started.md, and the rows and grades that it has not seen."""
+    table = pd.read_csv(apartments_path()).rename(columns={"search": "qid"})
+    train, test = (table[chosen] for chosen in (table["qid"] <= "s080", table["qid"] > "s080"))
+    X = train.drop(columns="grade")
+    return make_table_ranker(X, ranker).fit(X, train["grade"]), test.drop(columns="grade"), test["grade"]
+
+
 def draw_convergence(ax: Any) -> None:
     """Draw the bounds of a fit."""
-    model = RankSVM(alpha=1e-4, tol=1e-4).fit(*load_diabetes(return_X_y=True))
-    plots.ConvergenceDisplay.from_estimator(model, ax=ax)
+    model, _, _ = fit_to_apartments(RankSVM(alpha=0.01))
+    plots.ConvergenceDisplay.from_estimator(model[-1], ax=ax)
 
 
 def draw_path(ax: Any) -> None:
     """Draw the scores of a path of alphas."""
-    X, y = load_diabetes(return_X_y=True)
-    plots.PathDisplay.from_estimator(RankSVMCV(alphas=9, cv=5).fit(X, y), ax=ax)
+    model, _, _ = fit_to_apartments(RankSVMCV())
+    plots.PathDisplay.from_estimator(model[-1], ax=ax)
 
 
 def draw_learning_curve(ax: Any) -> None:
@@ -54,8 +65,8 @@ def draw_learning_curve(ax: Any) -> None:
 
 def draw_explanation(ax: Any) -> None:
     """Draw why one row is above another."""
-    X, y = load_diabetes(return_X_y=True, as_frame=True)
-    plots.ExplanationDisplay.from_estimator(RankRLS(alpha=1e-4).fit(X, y), X.iloc[0], X.iloc[1], ax=ax)
+    model, X, _ = fit_to_apartments(RankSVMCV())
+    plots.ExplanationDisplay.from_estimator(model, X.iloc[1], X.iloc[0], ax=ax)
 
 
 def draw_coefficients(ax: Any) -> None:
@@ -66,16 +77,17 @@ def draw_coefficients(ax: Any) -> None:
     plots.CoefficientDisplay.from_estimator(model, intervals=intervals, ax=ax)
 
 
-def draw_queries(ax: Any, n_queries: int = 10) -> None:
-    """Draw NDCG of each of ten queries."""
-    X, y, qid = make_documents(100 + n_queries)
-    model, test = RankSVM(alpha=0.01).fit(X[:1000], y[:1000], qid=qid[:1000]), slice(1000, None)
-    plots.QueryBreakdownDisplay.from_estimator(model, X[test], y[test], qid=qid[test], metric="ndcg@5", ax=ax)
+def draw_queries(ax: Any) -> None:
+    """Draw NDCG of each of twenty queries."""
+    model, X, y = fit_to_apartments(RankSVMCV())
+    plots.QueryBreakdownDisplay.from_estimator(model, X, y, metric="ndcg@5", ax=ax)
 
 
 def draw_many_queries(ax: Any) -> None:
     """Draw NDCG of each of a thousand queries."""
-    draw_queries(ax, 1000)
+    X, y, qid = make_documents(1100)
+    model, test = RankSVM(alpha=0.01).fit(X[:1000], y[:1000], qid=qid[:1000]), slice(1000, None)
+    plots.QueryBreakdownDisplay.from_estimator(model, X[test], y[test], qid=qid[test], metric="ndcg@5", ax=ax)
 
 
 def draw_tournament(ax: Any) -> None:
@@ -117,7 +129,7 @@ PICTURES: dict[str, tuple[Callable[[Any], None], tuple[float, float]]] = {
     "learning-curve": (draw_learning_curve, (5.2, 3.4)),
     "explanation": (draw_explanation, (5.2, 3.4)),
     "coefficients": (draw_coefficients, (5.2, 3.4)),
-    "queries": (draw_queries, (5.2, 3.4)),
+    "queries": (draw_queries, (5.2, 3.8)),
     "many-queries": (draw_many_queries, (5.2, 3.4)),
     "tournament": (draw_tournament, (4.4, 4.2)),
     "permutation": (draw_permutation, (5.2, 3.4)),
