@@ -181,8 +181,8 @@ class KroneckerRLS(KroneckerLeastSquares):
        \bigl((Y_{ij} - Y_{ij'}) - (f(u_i, v_j) - f(u_i, v_{j'}))\bigr)^2 + \alpha \|f\|^2,
 
     with N_i known entries in row i, which is conditional ranking [1]_: for each row, the condition, the columns are
-    ranked. The two are :class:`~kernelrank.RLS` and :class:`~kernelrank.RankRLS` with ``qid`` of the rows, on all products of features, which
-    are never formed.
+    ranked. The two are :class:`~kernelrank.RLS` and :class:`~kernelrank.RankRLS` with ``qid`` of the rows, on all
+    products of features, which are never formed.
 
     Parameters
     ----------
