@@ -26,7 +26,7 @@ _WIDE = 32  # columns per element of sparse rows, from which on empty columns ar
 
 
 class Linear(Kernel):
-    """Linear kernel, the inner product ``x . y``.
+    """Linear kernel, the inner product ``x @ y``.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Linear(Kernel):
 
 
 class Polynomial(Kernel):
-    """Polynomial kernel ``(gamma * x . y + coef0) ** degree``: all products of up to `degree` features.
+    """Polynomial kernel ``(gamma * x @ y + coef0) ** degree``: all products of up to `degree` features.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def make_products(
     """Prepare the products with a dense matrix, or a CSR or CSC matrix in canonical form, of float32 or float64.
 
     `queries` tells which rows are compared with each other; without it all are. `columns` are those of
-    :func:`inspect_columns` or :func:`find_common_columns`, if they are known already.
+    ``inspect_columns`` or :func:`~kernelrank.solvers.find_common_columns`, if they are known already.
     """
     X, first = _readable(X), first_rows(queries, X.shape[0])
     multiply = _sparse_products if sp.issparse(X) else _dense_products

@@ -62,7 +62,7 @@ def gap_goal(tol: float, objective: float, at_zero: float) -> float:
 
 
 class Plane(NamedTuple):
-    """A plane below a risk: ``R(w) >= slope . w + offset`` for every w."""
+    """A plane below a risk: ``R(w) >= slope @ w + offset`` for every w."""
 
     slope: NDArray[np.float64]
     offset: float
