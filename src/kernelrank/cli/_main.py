@@ -14,7 +14,18 @@ from kernelrank.cli._terms import in_terms_of_options
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; return its exit code."""
+    """Run the program ``kernelrank``.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 for success, 2 for a mistake in the arguments or the data, 3 for a bug.
+    """
     args = _parser().parse_args(argv)
 
     def work() -> int:

@@ -55,7 +55,18 @@ example:
 
 
 def learn(argv: Sequence[str] | None = None) -> int:
-    """Train as ``svm_rank_learn`` does; return the exit code."""
+    """Train as ``svm_rank_learn`` does.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 for success, 2 for a mistake in the arguments or the data, 3 for a bug.
+    """
     parser = _Parser("kr_rank_learn", "Train a ranking SVM as svm_rank_learn does.", _LEARN_EPILOG, _REFUSED)
     parser.add_argument(
         "-c", type=float, default=0.01, metavar="C", help="trade-off of loss against margin (default: 0.01)"
@@ -97,7 +108,18 @@ def learn(argv: Sequence[str] | None = None) -> int:
 
 
 def classify(argv: Sequence[str] | None = None) -> int:
-    """Predict as ``svm_rank_classify`` does; return the exit code."""
+    """Predict as ``svm_rank_classify`` does.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 for success, 2 for a mistake in the arguments or the data, 3 for a bug.
+    """
     parser = _Parser("kr_rank_classify", "Score rows as svm_rank_classify does.", _CLASSIFY_EPILOG)
     parser.add_argument("-h", action="help", help=argparse.SUPPRESS)
     parser.add_argument("-y", help=argparse.SUPPRESS)  # verbosity of SVM^light, without effect

@@ -13,7 +13,17 @@ from kernelrank.io import load_table
 
 
 class Apartments(NamedTuple):
-    """Listings of apartments: ``X``, a data frame; ``y``, their grades; ``qid``, the search of each listing."""
+    """Listings of apartments, with the searches they were shown for.
+
+    Attributes
+    ----------
+    X : data frame of shape (972, 8)
+        Columns of the listings.
+    y : ndarray of shape (972,)
+        Grades, from 0 to 3.
+    qid : ndarray of shape (972,)
+        Search of each listing.
+    """
 
     X: Any
     y: NDArray[np.float64]

@@ -19,6 +19,7 @@ class Clicks(NamedTuple):
     Attributes
     ----------
     clicked : ndarray of bool
+        Whether the row was clicked.
     row : ndarray of int
         Index of the row in the data.
     impression : ndarray of int

@@ -27,7 +27,17 @@ _MSLR, _ISTELLA, _YAHOO = 136, 220, 700  # features
 
 
 class JudgedDocuments(NamedTuple):
-    """Judged documents: ``X``, features; ``y``, grades; ``qid``, the query of each document."""
+    """Documents with grades of their relevance for queries.
+
+    Attributes
+    ----------
+    X : CSR matrix or ndarray of shape (n_documents, n_features)
+        Features.
+    y : ndarray of shape (n_documents,)
+        Grades; higher is better.
+    qid : ndarray of shape (n_documents,)
+        Query of each document.
+    """
 
     X: Any  # a CSR matrix or a dense array
     y: NDArray[np.float64]

@@ -27,9 +27,13 @@ class Ratings(NamedTuple):
     user_ids, item_ids : ndarray of int
         Ids of the users and of the items, as in the files. Items without a rating are included.
     item_features : CSR matrix of shape (n_items, n_item_features)
+        Features of the items.
     item_feature_names : list of str
+        Their names.
     user_features : CSR matrix of shape (n_users, n_user_features) or None
+        Features of the users.
     user_feature_names : list of str or None
+        Their names.
     titles : list of str or None
         Names of the items.
     timestamp : ndarray of int of shape (n_ratings,) or None
@@ -50,7 +54,12 @@ class Ratings(NamedTuple):
     timestamp: NDArray[np.int64] | None = None
 
     def to_matrix(self) -> NDArray[np.float64]:
-        """Return the matrix of ratings, one row per user and one column per item; NaN where there is no rating.
+        """Return the matrix of ratings.
+
+        Returns
+        -------
+        ndarray of shape (n_users, n_items)
+            Rating of each item by each user; NaN where there is none.
 
         Raises
         ------

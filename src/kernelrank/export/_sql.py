@@ -41,6 +41,7 @@ def to_sql(model: Any, feature_names: Any = None, *, table: str | None = None) -
     Returns
     -------
     str
+        The expression, or the query if `table` is given.
 
     Raises
     ------

@@ -26,7 +26,6 @@ class PairAudit:
 
     Attributes
     ----------
-    n_pairs, n_items : int
     total_weight : float
         Of all pairs.
     contradictions : list of (item, item)
@@ -45,6 +44,8 @@ class PairAudit:
         `responsible_weight` if that is `proven`.
     hinge_bound : float
         Sum of the hinge losses of any scorer, at least.
+    n_pairs, n_items : int
+        Numbers of pairs and of items.
     """
 
     n_pairs: int

@@ -144,6 +144,7 @@ def learning_curve(
     Returns
     -------
     LearningCurve
+        The scores of all folds for each size.
 
     Raises
     ------

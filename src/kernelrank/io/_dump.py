@@ -40,6 +40,7 @@ def dump_svmlight(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Zeros are not written, even if they are stored explicitly.
     y : array-like of shape (n_samples,)
+        Targets.
     target : str, path or binary file object
         A file whose name ends with ``.gz``, ``.xz`` or ``.bz2`` is compressed; ``"-"`` is standard output. A path is
         written to a temporary file that replaces it when complete: after a failure the old file is unchanged.

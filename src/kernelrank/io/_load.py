@@ -31,7 +31,19 @@ DTYPE = Rule("float64 or float32", _is_readable)
 
 
 class SvmlightData(NamedTuple):
-    """Contents of an svmlight file: ``X``, ``y``, and ``qid`` and ``comments``, which may be None."""
+    """Contents of an svmlight file.
+
+    Attributes
+    ----------
+    X : CSR matrix or ndarray of shape (n_samples, n_features)
+        Features.
+    y : ndarray of shape (n_samples,)
+        Targets.
+    qid : ndarray of shape (n_samples,) or None
+        Query ids, integers or text; None if no row has one.
+    comments : ndarray of str of shape (n_samples,) or None
+        Text after the first ``#`` of each row; None if no row has one.
+    """
 
     X: Any  # a CSR matrix or a dense array
     y: NDArray[np.float64]

@@ -45,11 +45,13 @@ class RowStore(UnformedRows):
     Attributes
     ----------
     path : Path
+        The folder, as an absolute path.
     n_rows, n_features, n_queries : int
         `n_queries` is 0 if there are no queries: all rows are then compared with each other.
     dtype : dtype
         float32 or float64.
     format : {"dense", "csr"}
+        How rows are stored.
     feature_names : list of str or None
         The names of the columns of a table.
     zero_based : bool or None
@@ -150,6 +152,7 @@ class RowStore(UnformedRows):
         Returns
         -------
         RowStore
+            The store.
 
         Raises
         ------
@@ -195,15 +198,18 @@ class RowStore(UnformedRows):
         dense : bool, default=False
             Whether to store all features of a row, which is smaller and faster where most are not zero.
         dtype : {float64, float32}, default=float64
-        block_bytes, report
-            As for :meth:`write`.
+            Type of the features.
+        block_bytes : int, default=2**25
+            Size of the blocks that are read at once. A query of more bytes is a block of its own.
         n_jobs : int, optional
             Threads that parse.
+        report : callable, optional
+            Called after each block with the number of rows so far, and the share of the source, or None.
 
         Returns
         -------
         RowStore
-            At once, if the file has been written to the folder already.
+            The store; at once, if the file has been written to the folder already.
 
         Raises
         ------
@@ -245,15 +251,28 @@ class RowStore(UnformedRows):
             The folder; see :meth:`write`.
         source : path
             The file.
-        target, qid, drop, features, format
-            As for :func:`load_table`. All features of a text file must be numbers.
-        dtype, block_bytes, report
-            As for :meth:`write_svmlight`.
+        target : str
+            Name of the column of utilities.
+        qid : str, optional
+            Name of the column of queries. By default, a column named "qid" holds them.
+        drop : iterable of str, optional
+            Columns to ignore.
+        features : iterable of str, optional
+            Columns to use as features, in this order. By default all remaining columns. All features of a text file
+            must be numbers.
+        format : {"auto", "csv", "parquet"}, default="auto"
+            Format of the file; "auto" infers it from the name.
+        dtype : {float64, float32}, default=float64
+            Type of the features.
+        block_bytes : int, default=2**25
+            Size of the blocks that are read at once. A query of more bytes is a block of its own.
+        report : callable, optional
+            Called after each block with the number of rows so far, and the share of the source, or None.
 
         Returns
         -------
         RowStore
-            At once, if the file has been written to the folder already.
+            The store; at once, if the file has been written to the folder already.
 
         Raises
         ------
@@ -305,7 +324,13 @@ class RowStore(UnformedRows):
         return np.repeat(as_ids(texts, self._manifest.ids), np.concatenate(sizes))
 
     def query_codes(self) -> NDArray[np.int32] | None:
-        """Return the number 0, 1, ... of the query of each row; None without queries."""
+        """Return the number of the query of each row, from 0.
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_rows,) or None
+            Numbers of the queries; None without queries.
+        """
         if not self.n_queries:
             return None
         return codes_of(np.concatenate(self._files.query_sizes()))
@@ -313,11 +338,11 @@ class RowStore(UnformedRows):
     def blocks(self) -> Iterator[StoredRows]:
         """Read all rows, one block after the other.
 
-        Yields
-        ------
-        StoredRows
-            Named tuple ``(start, X, queries)``: the first row, the rows, and numbers 0, 1, ... of their queries or
-            None. X is valid until the next block but one is taken.
+        Returns
+        -------
+        iterator of StoredRows
+            Named tuples ``(start, X, queries)``: the first row, the rows, and numbers 0, 1, ... of their queries or
+            None. Each X is valid until the next block but one is taken.
 
         Raises
         ------
@@ -341,8 +366,12 @@ class RowStore(UnformedRows):
 
         Returns
         -------
-        X, y, queries : {ndarray, sparse matrix}, ndarray, ndarray or None
-            The rows, their utilities, and the numbers of their queries among those of all blocks.
+        X : {ndarray, CSR matrix}
+            The rows.
+        y : ndarray
+            Their utilities.
+        queries : ndarray of int32 or None
+            Numbers of their queries among those of all blocks.
 
         Raises
         ------

@@ -29,9 +29,20 @@ _FIRST_ROWS = 10_000  # from which polars infers types, if the other rows agree
 
 
 class Table(NamedTuple):
-    """Contents of a table, split into features, targets, queries, weights, and what is observed.
+    """Contents of a table.
 
-    ``X`` is a data frame of the features; ``y``, ``qid``, ``weight`` and ``observed`` are arrays, or None.
+    Attributes
+    ----------
+    X : data frame
+        Features.
+    y : ndarray of shape (n_samples,) or None
+        Utilities.
+    qid : ndarray of shape (n_samples,) or None
+        Query ids.
+    weight : ndarray of shape (n_samples,) or None
+        Weights.
+    observed : ndarray of bool of shape (n_samples,) or None
+        Whether the utility of each row is observed, and not censored.
     """
 
     X: Any

@@ -32,6 +32,7 @@ class CoefficientDisplay:
     names : sequence of str
         Name of each coefficient.
     coef : array-like of shape (n_features,)
+        Coefficients.
     low, high : array-like of shape (n_features,), optional
         Ends of intervals.
     max_bars : int, default=20
@@ -40,7 +41,9 @@ class CoefficientDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Examples
     --------
@@ -106,7 +109,8 @@ class CoefficientDisplay:
 
         Returns
         -------
-        display : CoefficientDisplay
+        CoefficientDisplay
+            The display, with the axes it is drawn on.
 
         Raises
         ------
@@ -150,7 +154,8 @@ class CoefficientDisplay:
 
         Returns
         -------
-        display : CoefficientDisplay
+        CoefficientDisplay
+            The display, with the axes it is drawn on.
         """
         require_result(result, CoefIntervals, "kernelrank.model_selection.coef_intervals")
         (NONE | NAMES)("feature_names", feature_names)
@@ -167,7 +172,8 @@ class CoefficientDisplay:
 
         Returns
         -------
-        display : CoefficientDisplay
+        CoefficientDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         shown = np.argsort(-np.abs(self.coef), kind="stable")[: self.max_bars]

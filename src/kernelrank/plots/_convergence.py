@@ -25,7 +25,9 @@ class ConvergenceDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Examples
     --------
@@ -48,13 +50,15 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator with a ``history_``, or a pipeline that ends with one
+        estimator : fitted estimator or pipeline
+            Estimator with a ``history_``, or a pipeline that ends with one.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
 
         Returns
         -------
-        display : ConvergenceDisplay
+        ConvergenceDisplay
+            The display, with the axes it is drawn on.
         """
         estimator = last_step(estimator)
         require_attribute(
@@ -75,7 +79,8 @@ class ConvergenceDisplay:
 
         Returns
         -------
-        display : ConvergenceDisplay
+        ConvergenceDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         history = self.history

@@ -27,7 +27,9 @@ class ExplanationDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Examples
     --------
@@ -54,18 +56,20 @@ class ExplanationDisplay:
         Parameters
         ----------
         estimator : fitted estimator or pipeline
+            Model to explain, as in :func:`kernelrank.inspection.explain`.
         a, b : array-like of shape (n_features,)
             Rows, as in :func:`kernelrank.inspection.explain`.
         max_bars : int, default=10
             Number of bars; the last one is the sum of all others, if there are more contributions.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
-        **options
+        **options : dict
             Further arguments of :func:`kernelrank.inspection.explain`.
 
         Returns
         -------
-        display : ExplanationDisplay
+        ExplanationDisplay
+            The display, with the axes it is drawn on.
         """
         return cls.from_explanation(explain(estimator, a, b, **options), max_bars=max_bars, ax=ax)
 
@@ -76,6 +80,7 @@ class ExplanationDisplay:
         Parameters
         ----------
         explanation : Explanation
+            As returned by :func:`kernelrank.inspection.explain`.
         max_bars : int, default=10
             Number of bars; the last one is the sum of all others, if there are more contributions.
         ax : matplotlib Axes, optional
@@ -83,7 +88,8 @@ class ExplanationDisplay:
 
         Returns
         -------
-        display : ExplanationDisplay
+        ExplanationDisplay
+            The display, with the axes it is drawn on.
         """
         require_result(explanation, Explanation, "kernelrank.inspection.explain", "explanation")
         return cls(explanation, max_bars).plot(ax=ax)
@@ -98,7 +104,8 @@ class ExplanationDisplay:
 
         Returns
         -------
-        display : ExplanationDisplay
+        ExplanationDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         names, lengths = self.explanation.names, self.explanation.contributions

@@ -26,7 +26,9 @@ class LearningCurveDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Examples
     --------
@@ -51,18 +53,22 @@ class LearningCurveDisplay:
         Parameters
         ----------
         estimator : estimator
+            Any estimator or pipeline; clones are fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            A data-frame column named "qid" is the query of each row.
         y : array-like of shape (n_samples,)
+            Utilities, or two classes of any kind.
         name : str, optional
             Name of the estimator in the legend; by default that of its class.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
-        **options
+        **options : dict
             Further arguments of :func:`kernelrank.inspection.learning_curve`, such as `qid` and `scoring`.
 
         Returns
         -------
-        display : LearningCurveDisplay
+        LearningCurveDisplay
+            The display, with the axes it is drawn on.
         """
         name = type(estimator).__name__ if name is None else name
         return cls.from_curve(learning_curve(estimator, X, y, **options), name=name, ax=ax)
@@ -74,6 +80,7 @@ class LearningCurveDisplay:
         Parameters
         ----------
         curve : LearningCurve
+            As returned by :func:`kernelrank.inspection.learning_curve`.
         name : str, optional
             Name of the estimator in the legend.
         ax : matplotlib Axes, optional
@@ -81,7 +88,8 @@ class LearningCurveDisplay:
 
         Returns
         -------
-        display : LearningCurveDisplay
+        LearningCurveDisplay
+            The display, with the axes it is drawn on.
         """
         require_result(curve, LearningCurve, "kernelrank.inspection.learning_curve", "curve")
         return cls(curve, name).plot(ax=ax)
@@ -96,7 +104,8 @@ class LearningCurveDisplay:
 
         Returns
         -------
-        display : LearningCurveDisplay
+        LearningCurveDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         curve = self.curve

@@ -20,6 +20,7 @@ class PathDisplay:
     Parameters
     ----------
     alphas : ndarray of shape (n_alphas,)
+        Alphas that were tried.
     scores : ndarray of shape (n_alphas, n_folds)
         Scores per fold; a fold without a comparable pair has NaN and is left out.
     alpha : float
@@ -30,7 +31,9 @@ class PathDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Examples
     --------
@@ -55,13 +58,15 @@ class PathDisplay:
 
         Parameters
         ----------
-        estimator : fitted RankSVMCV, RankRLSCV or RLSCV, or a pipeline that ends with one
+        estimator : fitted RankSVMCV, RankRLSCV, RLSCV or pipeline
+            Model that has chosen alpha, or a pipeline that ends with one.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
 
         Returns
         -------
-        display : PathDisplay
+        PathDisplay
+            The display, with the axes it is drawn on.
         """
         estimator = last_step(estimator)
         require_attribute(
@@ -87,7 +92,8 @@ class PathDisplay:
 
         Returns
         -------
-        display : PathDisplay
+        PathDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         scores = self.scores[:, ~np.isnan(self.scores).any(axis=0)]

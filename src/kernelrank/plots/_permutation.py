@@ -29,7 +29,9 @@ class PermutationDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Raises
     ------
@@ -64,17 +66,20 @@ class PermutationDisplay:
         Parameters
         ----------
         estimator : estimator
+            Any estimator or pipeline that returns one score per row; clones are fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            A data-frame column named "qid" is the query of each row.
         y : array-like of shape (n_samples,)
             Utilities, or two classes of any kind.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
-        **options
+        **options : dict
             Further arguments of :func:`kernelrank.model_selection.permutation_test`, such as `qid` and `groups`.
 
         Returns
         -------
-        display : PermutationDisplay
+        PermutationDisplay
+            The display, with the axes it is drawn on.
         """
         return cls.from_result(permutation_test(estimator, X, y, **options), ax=ax)
 
@@ -85,12 +90,14 @@ class PermutationDisplay:
         Parameters
         ----------
         result : PermutationTest
+            As returned by :func:`kernelrank.model_selection.permutation_test`.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
 
         Returns
         -------
-        display : PermutationDisplay
+        PermutationDisplay
+            The display, with the axes it is drawn on.
         """
         return cls(result).plot(ax=ax)
 
@@ -104,7 +111,8 @@ class PermutationDisplay:
 
         Returns
         -------
-        display : PermutationDisplay
+        PermutationDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         found = self.result

@@ -43,7 +43,9 @@ class QueryBreakdownDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
     queries : list
         Query ids, worst first.
     values : ndarray of shape (n_queries,)
@@ -101,15 +103,26 @@ class QueryBreakdownDisplay:
         Parameters
         ----------
         estimator : fitted estimator
+            Model that scores the rows.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows that the estimator was not fitted to. A data-frame column named "qid" is the query of each row.
         y : array-like of shape (n_samples,)
-        qid, metric, max_bars, ax, **options
-            As in :meth:`from_predictions`.
+            True utilities.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row, if X has no such column.
+        metric : str or callable, default="ndcg"
+            Metric of :mod:`kernelrank.metrics` or its name, such as "ndcg@10".
+        max_bars : int, default=20
+            Largest number of queries that are drawn as bars.
+        ax : matplotlib Axes, optional
+            Axes to draw on; a new figure by default.
+        **options : dict
+            Further arguments of the metric, such as `undefined` and `k`.
 
         Returns
         -------
-        display : QueryBreakdownDisplay
+        QueryBreakdownDisplay
+            The display, with the axes it is drawn on.
         """
         ESTIMATOR("estimator", estimator)
         _, ids = separate_qid(X, qid)  # the estimator gets X with the column, as in fit
@@ -143,12 +156,13 @@ class QueryBreakdownDisplay:
             Largest number of queries that are drawn as bars.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
-        **options
+        **options : dict
             Further arguments of the metric, such as `undefined` and `k`.
 
         Returns
         -------
-        display : QueryBreakdownDisplay
+        QueryBreakdownDisplay
+            The display, with the axes it is drawn on.
         """
         COUNT("max_bars", max_bars)
         function, name, options = _resolve(metric, options)
@@ -180,7 +194,8 @@ class QueryBreakdownDisplay:
 
         Returns
         -------
-        display : QueryBreakdownDisplay
+        QueryBreakdownDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         defined = self.values[~np.isnan(self.values)]

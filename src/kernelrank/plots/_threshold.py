@@ -38,7 +38,9 @@ class CalibrationOfThresholdDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Examples
     --------
@@ -68,8 +70,10 @@ class CalibrationOfThresholdDisplay:
 
         Parameters
         ----------
-        estimator : fitted FScoreClassifier, or a pipeline that ends with one
+        estimator : fitted FScoreClassifier or pipeline
+            A classifier, or a pipeline that ends with one.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows that it was not fitted to.
         y : array-like of shape (n_samples,)
             Classes, as in ``fit``.
         ax : matplotlib Axes, optional
@@ -77,7 +81,8 @@ class CalibrationOfThresholdDisplay:
 
         Returns
         -------
-        display : CalibrationOfThresholdDisplay
+        CalibrationOfThresholdDisplay
+            The display, with the axes it is drawn on.
         """
         last = last_step(estimator)
         remedy = "For given scores, use CalibrationOfThresholdDisplay.from_predictions."
@@ -124,7 +129,8 @@ class CalibrationOfThresholdDisplay:
 
         Returns
         -------
-        display : CalibrationOfThresholdDisplay
+        CalibrationOfThresholdDisplay
+            The display, with the axes it is drawn on.
         """
         (NONE | NUMBER)("threshold", threshold)
         POSITIVE("beta", beta)
@@ -143,7 +149,8 @@ class CalibrationOfThresholdDisplay:
 
         Returns
         -------
-        display : CalibrationOfThresholdDisplay
+        CalibrationOfThresholdDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         score = "F" if self.beta == 1 else f"F (beta {self.beta:.3g})"

@@ -29,7 +29,9 @@ class TimeDependentAUCDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Examples
     --------
@@ -65,12 +67,22 @@ class TimeDependentAUCDisplay:
             Its scores must be higher for later times, as those of this package are.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows that the estimator was not fitted to.
-        y, times, observed, name, ax
-            As in :meth:`from_predictions`.
+        y : array-like of shape (n_samples,)
+            Times, or a structured array or a data frame of two columns, a boolean one for `observed` and a numeric one.
+        times : array-like of shape (n_times,), optional
+            By default, 50 times from the 5th to the 80th percentile of `y`, at which some rows are known to be gone and
+            some are still there.
+        observed : array-like of shape (n_samples,), optional
+            False (or 0) where the time is censored: the true one is at least `y`.
+        name : str, optional
+            Name of the model in the legend; by default that of its class.
+        ax : matplotlib Axes, optional
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
-        display : TimeDependentAUCDisplay
+        TimeDependentAUCDisplay
+            The display, with the axes it is drawn on.
         """
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, score_rows(estimator, X), times, observed=observed, name=name, ax=ax)
@@ -90,11 +102,15 @@ class TimeDependentAUCDisplay:
 
         Parameters
         ----------
-        y_true, y_score, observed
-            As in :func:`kernelrank.metrics.cumulative_dynamic_auc`.
+        y_true : array-like of shape (n_samples,)
+            Times, or a structured array or a data frame of two columns, a boolean one for `observed` and a numeric one.
+        y_score : array-like of shape (n_samples,)
+            Predicted scores: the higher, the later.
         times : array-like of shape (n_times,), optional
             By default, 50 times from the 5th to the 80th percentile of `y_true`, at which some rows are known to be
             gone and some are still there.
+        observed : array-like of shape (n_samples,), optional
+            False (or 0) where the time is censored: the true one is at least `y_true`.
         name : str, optional
             Name of the model in the legend.
         ax : matplotlib Axes, optional
@@ -102,7 +118,8 @@ class TimeDependentAUCDisplay:
 
         Returns
         -------
-        display : TimeDependentAUCDisplay
+        TimeDependentAUCDisplay
+            The display, with the axes it is drawn on.
         """
         if times is None:
             rows = check_rows(y_true, None, None, None, observed, name="y_true")
@@ -119,7 +136,8 @@ class TimeDependentAUCDisplay:
 
         Returns
         -------
-        display : TimeDependentAUCDisplay
+        TimeDependentAUCDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         order = np.argsort(self.areas.times)

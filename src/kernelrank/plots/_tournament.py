@@ -29,7 +29,9 @@ class TournamentROCDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Axes that it is drawn on.
     figure_ : matplotlib Figure
+        Figure of the axes.
 
     Examples
     --------
@@ -57,19 +59,22 @@ class TournamentROCDisplay:
         Parameters
         ----------
         estimator : estimator
+            Any estimator or pipeline that returns one score per row; clones are fitted.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows of both classes.
         y : array-like of shape (n_samples,)
             Two distinct values of any kind; the larger one is positive.
         name : str, optional
             Name of the estimator in the legend; by default that of its class.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
-        **options
+        **options : dict
             Further arguments of :func:`kernelrank.model_selection.tournament_roc`, such as `groups`.
 
         Returns
         -------
-        display : TournamentROCDisplay
+        TournamentROCDisplay
+            The display, with the axes it is drawn on.
         """
         name = type(estimator).__name__ if name is None else name
         return cls.from_result(tournament_roc(estimator, X, y, **options), name=name, ax=ax)
@@ -81,6 +86,7 @@ class TournamentROCDisplay:
         Parameters
         ----------
         result : TournamentROC
+            As returned by :func:`kernelrank.model_selection.tournament_roc`.
         name : str, optional
             Name of the estimator in the legend.
         ax : matplotlib Axes, optional
@@ -88,7 +94,8 @@ class TournamentROCDisplay:
 
         Returns
         -------
-        display : TournamentROCDisplay
+        TournamentROCDisplay
+            The display, with the axes it is drawn on.
         """
         return cls(result, name).plot(ax=ax)
 
@@ -102,7 +109,8 @@ class TournamentROCDisplay:
 
         Returns
         -------
-        display : TournamentROCDisplay
+        TournamentROCDisplay
+            The display, with the axes it is drawn on.
         """
         ax = axes_or_new(ax)
         found = self.result

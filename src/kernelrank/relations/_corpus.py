@@ -14,7 +14,19 @@ from kernelrank.relations._sentence_graphs import SentenceGraphs
 
 
 class Token(NamedTuple):
-    """Token of a sentence; its characters are ``sentence.text[start:end]``."""
+    """Token of a sentence; its characters are ``sentence.text[start:end]``.
+
+    Attributes
+    ----------
+    text : str
+        Text of the token.
+    pos : str
+        Its part of speech.
+    start : int
+        First character in the sentence.
+    end : int
+        Character after the last one.
+    """
 
     text: str
     pos: str
@@ -23,7 +35,17 @@ class Token(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """Typed dependency between two tokens, given by their numbers in the sentence."""
+    """Typed dependency between two tokens of a sentence.
+
+    Attributes
+    ----------
+    governor : int
+        Number of the governing token.
+    dependent : int
+        Number of the dependent token.
+    type : str
+        Type of the dependency.
+    """
 
     governor: int
     dependent: int
@@ -33,8 +55,16 @@ class Dependency(NamedTuple):
 class Entity(NamedTuple):
     """Mention of a protein.
 
-    Its characters are given by one or several ``spans`` (start, end) of the sentence, ends excluded. Its ``tokens`` are
-    the numbers of all tokens that overlap a span.
+    Attributes
+    ----------
+    id : str
+        Id of the entity.
+    text : str
+        Its text.
+    spans : tuple of (start, end)
+        Parts of the text of the sentence that it consists of, ends excluded.
+    tokens : tuple of int
+        Numbers of all tokens that overlap a span.
     """
 
     id: str
@@ -44,7 +74,23 @@ class Entity(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Sentence with its parse and its entities; ``document`` is the id of its document."""
+    """Sentence with its parse and its entities.
+
+    Attributes
+    ----------
+    id : str
+        Id of the sentence.
+    document : str
+        Id of its document.
+    text : str
+        Its text.
+    tokens : tuple of Token
+        Tokens, in the order of the text.
+    dependencies : tuple of Dependency
+        Dependencies between tokens.
+    entities : tuple of Entity
+        Mentions of proteins.
+    """
 
     id: str
     document: str

@@ -140,10 +140,24 @@ class SentenceGraphs:
 
     Parameters
     ----------
-    tokens, dependencies
-        As in :func:`sentence_graph`.
-    path_weight, other_weight, linear_weight, path_tag, position_tags, entity_labels, path_ends, lowercase
-        As in :func:`sentence_graph`.
+    tokens : sequence of (text, part of speech)
+        Tokens in the order of the sentence.
+    dependencies : sequence of (governor, dependent, type)
+        Governor and dependent are numbers of tokens, from 0.
+    path_weight, other_weight : float, default=0.9, 0.3
+        Weights of the edges to and from dependencies: on the shortest paths between the entities, and elsewhere.
+    linear_weight : float, default=0.9
+        Weight of the edge from a token to the next.
+    path_tag : str, default="IP"
+        Tag of the labels on the shortest paths; empty for no tag.
+    position_tags : tuple of three str, default=("B", "M", "A")
+        Tags of the labels of the word order: tokens before, between, and after the entities.
+    entity_labels : tuple of three str, default=("PROT1", "PROT2", "PROT")
+        Labels that replace the texts of tokens of the first, the second and other entities.
+    path_ends : {"every", "nearest"}, default="every"
+        Which shortest paths between entities of several tokens are used; see :func:`sentence_graph`.
+    lowercase : bool, default=False
+        Whether texts are converted to lower case.
 
     Examples
     --------
@@ -196,7 +210,20 @@ class SentenceGraphs:
         self._in_order = [[_tagged(labels, tag) for labels in names] for tag in position_tags]
 
     def of_pair(self, first: Collection[int], second: Collection[int], others: Collection[int] = ()) -> Graph:
-        """Return the graph of one pair; the parameters are those of :func:`sentence_graph`."""
+        """Return the graph of one pair of entities.
+
+        Parameters
+        ----------
+        first, second : collections of int
+            Tokens of the two entities, at least one per entity.
+        others : collection of int
+            Tokens of all other entities of the sentence.
+
+        Returns
+        -------
+        Graph
+            The graph, as :func:`sentence_graph` returns it.
+        """
         first, second, others = (
             self._check(first, "first"),
             self._check(second, "second"),
