@@ -12,7 +12,7 @@ CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-slow mutants lint format bench bench-peers bench-rlscore page experiments sanitize clean FORCE
+.PHONY: demo test test-slow docs mutants lint format bench bench-peers bench-rlscore page experiments sanitize clean FORCE
 
 ## Train, evaluate and plot on data that comes with scikit-learn.
 demo: $(VENV)/built
@@ -25,6 +25,13 @@ test: $(VENV)/built
 ## The longer checks: many more generated cases, Ctrl-C at ten million rows.
 test-slow: $(VENV)/built
 	$(BIN)/python -m pytest $(PARALLEL) -m slow
+
+## The site in build/site: all examples of pages and docstrings are run, then the gallery; warnings are errors.
+docs: $(VENV)/built $(VENV)/docs-tools
+	$(BIN)/python -m pytest $(PARALLEL) -q -m "not slow" README.md docs src tests/test_docs.py tests/test_numbers.py tests/cli/test_pages.py
+	rm -rf build/site docs/gallery docs/api/*.rst docs/api/examples
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/site-pages -b html -c docs . build/site
+	@echo "the site: build/site/index.html"
 
 ## One defect at a time in the sources, and whether the tests notice; hours. Words choose files: make mutants ONLY="metrics _bundle".
 mutants: $(VENV)/built
@@ -103,6 +110,10 @@ $(VENV)/tools: pyproject.toml
 
 $(VENV)/lint-tools: $(VENV)/tools
 	$(BIN)/python -m pip install -q --group lint
+	touch $@
+
+$(VENV)/docs-tools: $(VENV)/tools
+	$(BIN)/python -m pip install -q --group docs
 	touch $@
 
 # The package is installed in place: only C++ sources and new or removed modules need another build.

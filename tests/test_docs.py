@@ -1,7 +1,10 @@
 """README and documentation: one page, working links, commands that exist, examples that run."""
 
+import importlib
+import itertools
 import re
 import shlex
+from fnmatch import fnmatch
 
 import numpy as np
 import pytest
@@ -24,7 +27,8 @@ def pages(root):
     """Return all Markdown files that readers are sent to."""
     return [
         *(root / name for name in ("README.md", "CHANGELOG.md")),
-        *root.glob("docs/*.md"),
+        *root.glob("docs/**/*.md"),
+        *root.glob("experiments/*.md"),
         *root.glob("experiments/*/*.md"),
         *root.glob("experiments/*/results/*.md"),
         *root.glob("benchmarks/results/*.md"),
@@ -69,10 +73,18 @@ def test_links_work(root):
     assert not broken
 
 
-def test_the_index_has_every_page(root):
-    index = root / "docs" / "index.md"
-    listed = {target for _, target in LINK.findall(index.read_text()) if "/" not in target}
-    assert listed == {page.name for page in index.parent.glob("*.md")} - {index.name}
+def test_the_contents_of_the_site_have_every_page(root, monkeypatch):
+    monkeypatch.syspath_prepend(root / "docs")
+    contents = importlib.import_module("_contents").CONTENTS
+    listed = {"docs/index"}
+    for page, captions in contents.items():
+        for entry in itertools.chain.from_iterable(captions.values()):
+            name = re.sub(r".*<(.*)>", r"\1", entry)
+            listed.add(name[1:] if name.startswith("/") else f"{page.rpartition('/')[0]}/{name}")
+    written = {str(page.relative_to(root).with_suffix("")) for page in pages(root)} - {"README"}
+    assert {page for page in written if not any(fnmatch(page, pattern) for pattern in listed)} == set()
+    empty = {pattern for pattern in listed if not any(fnmatch(page, pattern) for page in written)}
+    assert empty == {"docs/gallery/index"}  # sphinx-gallery writes it
 
 
 def test_commands_exist(root):
