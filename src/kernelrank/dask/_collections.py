@@ -52,12 +52,13 @@ class OnCollections:
 
         Parameters
         ----------
-        X : dask array or data frame, or any data that the ordinary estimator takes
+        X : dask array, data frame or array-like of shape (n_samples, n_features)
+            Rows to score; a collection, or any data that the ordinary estimator takes.
 
         Returns
         -------
-        dask.array.Array of shape (n_samples,), or ndarray for data in memory
-            Computed when it is asked for, chunk by chunk.
+        dask.array.Array or ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Scores; of a collection, they are computed when they are asked for, chunk by chunk.
         """
         check_is_fitted(self)
         local = self.to_local()
@@ -84,11 +85,13 @@ class OnCollections:
 
         Parameters
         ----------
-        X : dask array or data frame, or any data that the ordinary estimator takes
+        X : dask array, data frame or array-like of shape (n_samples, n_features)
+            Rows to score; a collection, or any data that the ordinary estimator takes.
 
         Returns
         -------
-        dask.array.Array of shape (n_samples,), or ndarray for data in memory
+        dask.array.Array or ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Scores; of a collection, they are computed when they are asked for, chunk by chunk.
         """
         return self.predict(X)
 
@@ -99,12 +102,15 @@ class OnCollections:
 
         Parameters
         ----------
-        X : dask array or data frame, or any data that the ordinary estimator takes
+        X : dask array, data frame or array-like of shape (n_samples, n_features)
+            Rows to rank; a collection, or any data that the ordinary estimator takes.
         qid : array-like or dask array of shape (n_samples,), optional
+            Query of each row; a data-frame column named "qid" can be used instead.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            Ranks of the rows, as integers.
         """
         scores, qid = self._compute(scores=self.predict(X), qid=qid_of(X, qid))
         ranks: NDArray[np.int64] = _with_scores(self.to_local(), scores).rank(_Scored(scores), qid)
@@ -126,9 +132,16 @@ class OnCollections:
 
         Parameters
         ----------
-        X : dask array or data frame, or any data that the ordinary estimator takes
+        X : dask array, data frame or array-like of shape (n_samples, n_features)
+            Rows to score; a collection, or any data that the ordinary estimator takes.
         y : array-like or dask array of shape (n_samples,)
-        qid, sample_weight, observed : array-like or dask array of shape (n_samples,), optional
+            True utilities.
+        qid : array-like or dask array of shape (n_samples,), optional
+            Query of each row; a data-frame column named "qid" can be used instead.
+        sample_weight : array-like or dask array of shape (n_samples,), optional
+            Weights of the rows. A pair weighs ``w[i] * w[j]``.
+        observed : array-like or dask array of shape (n_samples,), optional
+            False (or 0) where y is censored: the true utility is at least y.
         compute : bool, default=True
             False returns a Dask array without dimensions, which is computed when it is asked for: rows are then scored
             chunk by chunk, and all that is gathered is on a worker. By default the score is a number, as scikit-learn
@@ -137,6 +150,7 @@ class OnCollections:
         Returns
         -------
         float, or dask.array.Array of shape ()
+            Share of pairs in the right order, between 0 and 1; ties count half.
 
         Warns
         -----

@@ -57,25 +57,49 @@ class RankRLS(OnCollections, Ranker):
 
     Parameters
     ----------
-    alpha, ties, cost, query_weighting, tol, max_iter
-        As in :class:`kernelrank.RankRLS`. One ranking, without queries, has ``ties="keep"`` and ``cost="magnitude"``.
-    kernel : "linear"
-    n_basis : None
+    alpha : float, default=1e-3
+        Weight of the squared norm, as in :class:`kernelrank.RankRLS`.
+    kernel : {"linear"}, default="linear"
+        Other kernels need features first: map the chunks of X with :class:`kernelrank.NystromMap`.
+    n_basis : int, default=None
+        Must be None, since the kernel is linear.
+    ties : {"keep", "drop"}, default="keep"
+        Whether pairs of rows with equal utilities count, as in :class:`kernelrank.RankRLS`. One ranking, without
+        queries, has "keep".
+    cost : {"magnitude", "unit", "relative"}, default="magnitude"
+        Target of a pair, as in :class:`kernelrank.RankRLS`. One ranking, without queries, has "magnitude".
+    query_weighting : {"query", "pair"}, default="query"
+        Whether every query or every pair counts the same, as in :class:`kernelrank.RankRLS`.
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct" sums up products of features on the workers, along a tree, and solves n_features equations. "cg" uses
         conjugate gradients, whose steps take two products with the rows, and vectors of features travel. "auto"
         chooses "cg" for more than 2,000 features.
-    random_state : None or int
+    tol : float, default=1e-6
+        For "cg": residual to reach, relative to the right-hand side.
+    max_iter : int, default=1000
+        For "cg": largest number of steps.
+    random_state : int, RandomState instance or None, default=0
         Not used.
     client : distributed.Client, default=None
-        As in :class:`RankSVM`.
+        By default the client that was made last in this process; see :class:`RankSVM`.
 
     Attributes
     ----------
-    coef_, intercept_, kernel_, n_iter_, n_features_in_, feature_names_in_
-        As in :class:`kernelrank.RankRLS`.
     communication_ : Communication
-        As in :class:`RankSVM`, for "cg". The sums of "direct" are tasks of Dask, of which the client gets the last one.
+        Named tuple ``(rounds, messages, bytes_sent, bytes_received)`` of the client, for "cg". The sums of "direct" are
+        tasks of Dask, of which the client gets the last one.
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weights of the features.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        Makes the scores of one ranking comparable with the utilities; 0 with queries.
+    kernel_ : Kernel
+        The linear kernel.
+    n_iter_ : int
+        Steps of conjugate gradients; 1 for a direct solution.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     Notes
     -----
@@ -135,7 +159,11 @@ class RankRLS(OnCollections, Ranker):
         X : dask array or data frame of shape (n_samples, n_features)
             A data-frame column named "qid" is taken as the query of each row.
         y : array-like, dask array or column of shape (n_samples,) or (n_samples, n_outputs)
-        qid, sample_weight : array-like, dask array or column of shape (n_samples,), optional
+            Utilities, any finite numbers; higher is better. Several columns are learnt at once.
+        qid : array-like, dask array or column of shape (n_samples,), optional
+            Query of each row; only rows of the same query are compared.
+        sample_weight : array-like, dask array or column of shape (n_samples,), optional
+            Weights of the rows. A pair weighs ``w[i] * w[j]``.
 
         Returns
         -------
@@ -184,6 +212,7 @@ class RankRLS(OnCollections, Ranker):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Held-out predictions.
         """
         alpha = self._alpha(alpha)
         with self._parts_again("leave_query_out") as parts:

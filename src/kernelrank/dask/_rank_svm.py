@@ -42,15 +42,30 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
 
     Parameters
     ----------
-    alpha, loss, query_weighting, positive, tol, max_iter, warm_start, verbose
-        As in :class:`kernelrank.RankSVM`.
-    kernel : "linear"
+    alpha : float, default=1e-3
+        Weight of the squared norm, as in :class:`kernelrank.RankSVM`.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        Loss of a pair, as in :class:`kernelrank.RankSVM`.
+    kernel : {"linear"}, default="linear"
         Other kernels need features first: map the chunks of X with :class:`kernelrank.NystromMap`.
-    n_basis : None
+    n_basis : int, default=None
+        Must be None, since the kernel is linear.
+    query_weighting : {"query", "pair"}, default="query"
+        Whether every query or every pair counts the same, as in :class:`kernelrank.RankSVM`.
+    positive : bool, default=False
+        Whether coefficients must not be negative.
+    tol : float, default=1e-3
+        Certified gap at which the fit stops, as in :class:`kernelrank.RankSVM`.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    warm_start : bool, default=False
+        Start from the last solution, if it has as many features.
     n_jobs : int, default=None
         Threads in this process. A worker uses as many as Dask gives it.
-    random_state : None or int
+    random_state : int, RandomState instance or None, default=0
         Not used.
+    verbose : int or callable, default=0
+        Progress to show, as in :class:`kernelrank.RankSVM`; 1 also prints how many rows were moved.
     counting : {"auto", "gather", "bins"}, default="auto"
         How pairs of one ranking, without queries, are counted across workers. "gather" collects the scores of all rows
         in the client, 8 bytes per row in each direction and iteration: exact. "bins" collects histograms of scores,
@@ -65,8 +80,22 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
     ----------
     communication_ : Communication
         Named tuple ``(rounds, messages, bytes_sent, bytes_received)`` of the client, for the fit.
-    coef_, objective_, gap_, n_iter_, n_pairs_, history_, n_features_in_, feature_names_in_
-        As in :class:`kernelrank.RankSVM`.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features.
+    objective_ : float
+        Objective of the solution.
+    gap_ : float
+        Certificate: the objective exceeds the optimum by at most this.
+    n_iter_ : int
+        Iterations made.
+    n_pairs_ : int, or float with weights
+        Comparable pairs, or their total weight.
+    history_ : structured ndarray of shape (n_iter_,)
+        Bounds and work of each iteration, as in :class:`kernelrank.RankSVM`.
+    n_features_in_ : int
+        Features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
 
     See Also
     --------
@@ -154,7 +183,11 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
             With dense chunks, or chunks that are SciPy's sparse matrices. A data-frame column named "qid" is taken as
             the query of each row.
         y : array-like, dask array or column of shape (n_samples,)
-        qid, sample_weight : array-like, dask array or column of shape (n_samples,), optional
+            Utilities, any finite numbers; higher is better. Equal ones are not compared.
+        qid : array-like, dask array or column of shape (n_samples,), optional
+            Query of each row; only rows of the same query are compared.
+        sample_weight : array-like, dask array or column of shape (n_samples,), optional
+            Weights of the rows. A pair weighs ``w[i] * w[j]``.
         observed : None
             Censored utilities are for the ordinary estimator.
 
@@ -201,6 +234,7 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         pairs : array-like of shape (n_pairs, 2)
             Numbers of rows, ``[winner, loser]``, as in :meth:`kernelrank.RankSVM.fit_pairs`.
         weight : array-like of shape (n_pairs,), optional
+            Weights of the pairs.
         qid : array-like, dask array or column of shape (n_samples,), optional
             Query of each row, which is gathered. Rows stay where they are.
 

@@ -105,21 +105,59 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
 
     Parameters
     ----------
-    alphas, cv, scoring, loss, query_weighting, positive, tol, max_iter, random_state, verbose
-        As in :class:`kernelrank.RankSVMCV`.
-    kernel : "linear"
-    n_basis : None
+    alphas : int or array-like, default=20
+        The minimum number of alphas, or the values themselves; see :class:`kernelrank.RankSVMCV`.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds, which never split a query; see :class:`kernelrank.RankSVMCV`.
+    scoring : str, RankingScorer or callable, default=None
+        Score by which alpha is chosen, as in :class:`kernelrank.RankSVMCV`. Concordance by default.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        Loss of a pair, as in :class:`kernelrank.RankSVM`.
+    kernel : {"linear"}, default="linear"
+        Other kernels need features first: map the chunks of X with :class:`kernelrank.NystromMap`.
+    n_basis : int, default=None
+        Must be None, since the kernel is linear.
+    query_weighting : {"query", "pair"}, default="query"
+        Whether every query or every pair counts the same, as in :class:`kernelrank.RankSVM`.
+    positive : bool, default=False
+        Whether coefficients must not be negative.
+    tol : float, default=1e-3
+        Certified gap at which each fit stops, as in :class:`kernelrank.RankSVM`.
+    max_iter : int, default=1000
+        Largest number of iterations of each fit.
     n_jobs : int, default=None
         Threads in this process.
+    random_state : int, RandomState instance or None, default=0
+        For the shuffled ``KFold`` without queries.
+    verbose : int or callable, default=0
+        Progress to show, as in :class:`kernelrank.RankSVMCV`.
     client : distributed.Client, default=None
-        As in :class:`RankSVM`.
+        By default the client that was made last in this process; see :class:`RankSVM`.
 
     Attributes
     ----------
     communication_ : Communication
-        As in :class:`RankSVM`.
-    alphas_, scores_, alpha_, coef_path_, gaps_, coef_, objective_, gap_, n_iter_, n_pairs_
-        As in :class:`kernelrank.RankSVMCV`.
+        Named tuple ``(rounds, messages, bytes_sent, bytes_received)`` of the client, for all fits.
+    alphas_ : ndarray of shape (n_alphas,)
+        From the largest to the smallest.
+    scores_ : ndarray of shape (n_alphas, n_folds)
+        Concordance, or `scoring`, on the rows of each fold; NaN if it is not defined for them.
+    alpha_ : float
+        The alpha with the greatest mean score; the larger of equals.
+    coef_path_ : ndarray of shape (n_alphas, n_features)
+        Solutions for all rows.
+    gaps_ : ndarray of shape (n_alphas,)
+        Their certificates: each objective exceeds its optimum by at most this.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features for `alpha_`.
+    objective_ : float
+        Objective of the solution for `alpha_`.
+    gap_ : float
+        Its certificate.
+    n_iter_ : int
+        Iterations made for it.
+    n_pairs_ : int, or float with weights
+        Comparable pairs of all rows, or their total weight.
 
     Notes
     -----
@@ -195,8 +233,13 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
         X : dask array or data frame of shape (n_samples, n_features)
             A data-frame column named "qid" is taken as the query of each row.
         y : array-like, dask array or column of shape (n_samples,)
-        qid, groups, sample_weight : array-like, dask array or column of shape (n_samples,), optional
-            As in :meth:`kernelrank.RankSVMCV.fit`.
+            Utilities, any finite numbers; higher is better. Equal ones are not compared.
+        qid : array-like, dask array or column of shape (n_samples,), optional
+            Query of each row; only rows of the same query are compared.
+        groups : array-like, dask array or column of shape (n_samples,), optional
+            Groups that the folds must not split, if these are not the queries.
+        sample_weight : array-like, dask array or column of shape (n_samples,), optional
+            Weights of the rows, in training and in the scores.
         observed : None
             Censored utilities are for the ordinary estimator.
 
@@ -240,12 +283,14 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
         Parameters
         ----------
         X, pairs : object
+            Not used.
         **options : dict
+            Not used.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        Raises
+        ------
+        ValueError
+            Always.
         """
         raise ValueError(
             "kernelrank.dask.RankSVMCV takes utilities only. For preferences, use kernelrank.dask.RankSVM.fit_pairs, or"

@@ -21,8 +21,12 @@ def read_store(store: RowStore | str | os.PathLike[str]) -> tuple[Any, Any, Any]
 
     Returns
     -------
-    X, y, qid : dask.array.Array
-        One chunk per file; `qid` is None without queries, otherwise the number of the query of each row.
+    X : dask.array.Array of shape (n_rows, n_features)
+        The rows, one chunk per file.
+    y : dask.array.Array of shape (n_rows,)
+        Their utilities.
+    qid : dask.array.Array of shape (n_rows,) or None
+        Number of the query of each row; None without queries.
 
     Examples
     --------

@@ -37,7 +37,9 @@ class Histogram(NamedTuple):
     least, greatest : float
         The smallest and the largest score.
     low : int
+        Number of the first bin.
     counts : ndarray of shape (n_groups, n_bins) or None
+        Rows in each bin, or their weights; None if bins would be too many.
     """
 
     least: float
@@ -76,7 +78,9 @@ class BinnedHinge:
     groups : ndarray of shape (n_rows,)
         Group of each row, 0, 1, ... among those of these rows.
     n_groups : int
+        Number of groups.
     weights : ndarray of shape (n_rows,) or None
+        Weights of the rows.
     within : PairwiseHinge or None
         The hinge of the pairs inside the groups; None if there are none.
     total : float
@@ -90,7 +94,22 @@ class BinnedHinge:
         self._within, self._total = within, total
 
     def histogram(self, scores: Vector, resolution: int, most: int) -> Histogram:
-        """Count the scores of each group, in at most so many bins."""
+        """Count the scores of each group in bins.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows,)
+            Scores of the rows.
+        resolution : int
+            Bins per unit.
+        most : int
+            Largest number of bins.
+
+        Returns
+        -------
+        Histogram
+            Counts, or no bins if these would be too many.
+        """
         least, greatest = float(scores.min()), float(scores.max())
         if not (np.isfinite(least) and np.isfinite(greatest) and (greatest - least) * resolution < most - 1):
             return Histogram(least, greatest, 0, None)
@@ -142,6 +161,7 @@ class Pooled:
     groups : sequence of ndarray
         Numbers of the groups of each part, from the lowest utilities to the highest.
     resolution : int
+        Bins per unit.
     """
 
     def __init__(self, histograms: Sequence[Histogram], groups: Sequence[NDArray[np.intp]], resolution: int) -> None:
@@ -159,7 +179,13 @@ class Pooled:
         self._centre = 0.5 * (min(each.least for each in histograms) + max(each.greatest for each in histograms))
 
     def ambiguous(self) -> float:
-        """Return the number of pairs, or their weight, that may be violated or not."""
+        """Return the number of pairs, or their weight, that may be violated or not.
+
+        Returns
+        -------
+        float
+            The number, or the weight.
+        """
         n_bins, K = self._counts.shape[1], self._resolution
         if n_bins <= K:
             return 0.0
@@ -167,7 +193,18 @@ class Pooled:
         return float((self._counts[:, : n_bins - K] * above[:, K:]).sum())
 
     def outside(self, part: int) -> Outside:
-        """Return what a part has to know of the others."""
+        """Return what a part has to know of the others.
+
+        Parameters
+        ----------
+        part : int
+            Number of the part.
+
+        Returns
+        -------
+        Outside
+            Rows of the other parts by bin.
+        """
         groups = self._groups[part]
         return Outside(self._resolution, self._low, self._above[groups], self._below[groups], self._centre)
 

@@ -28,6 +28,7 @@ class CensoredSquares:
     cost : {"magnitude", "unit"}
         Target t of a pair: the difference of the given utilities, or 1.
     query_weighting : {"query", "pair"}
+        Whether every query or every pair counts the same.
     """
 
     closed_form = False
@@ -68,14 +69,33 @@ class CensoredSquares:
         del self._violated
 
     def multiply(self, v: Array, *, overwrite: bool = False) -> Array:
-        """Multiply half the Hessian with a vector."""
+        """Multiply half the Hessian with a vector.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_rows,)
+            Vector to multiply.
+        overwrite : bool, default=False
+            Whether the memory of the vector may be used.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The product.
+        """
         product, _ = self._violated.multiply(v, self._scale)
         if self._ties is not None:
             product += self._ties.multiply(v, overwrite=overwrite)
         return product
 
     def diagonal(self) -> Array:
-        """Return the diagonal of half the Hessian."""
+        """Return the diagonal of half the Hessian.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The diagonal.
+        """
         found = self._violated.degrees(self._scale)
         return found if self._ties is None else found + self._ties.diagonal()
 

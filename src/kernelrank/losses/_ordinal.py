@@ -95,6 +95,16 @@ class OrdinalHinge:
         """Return the best thresholds for given scores, in ascending order.
 
         Where an interval is optimal, its midpoint is chosen.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples,)
+            Scores of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_classes - 1,)
+            The thresholds.
         """
         ordered = self._sort(scores)
         found = np.empty(self._n_thresholds)

@@ -24,6 +24,15 @@ class Risk(NamedTuple):
     For every score vector p', ``loss(p') >= offset + g . p'``, with equality at p. Where the scores are so far apart
     that their rounding is noticeable beside a margin of 1, `value` is an upper bound, so that no step is taken that
     lowers it only by rounding.
+
+    Attributes
+    ----------
+    value : float
+        Loss at p.
+    offset : float
+        Value of the plane at zero.
+    g : ndarray of shape (n_rows,)
+        Slope of the plane, a subgradient of the loss.
     """
 
     value: float
@@ -44,10 +53,27 @@ class SmoothLoss(Loss, Protocol):
     rounding: float  # bound on the rounding error of the last value, if it exceeds the last digits
 
     def curvature(self, q: Vector) -> Vector:
-        """Return the product of the second derivative, at the last evaluated scores, with q."""
+        """Return the product of the second derivative, at the last evaluated scores, with q.
+
+        Parameters
+        ----------
+        q : ndarray of shape (n_rows,)
+            Vector to multiply.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The product.
+        """
 
     def diagonal(self) -> Vector:
-        """Return the diagonal of the second derivative, at the last evaluated scores."""
+        """Return the diagonal of the second derivative, at the last evaluated scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The diagonal.
+        """
 
 
 def rounding_of(scores: Vector) -> float:
@@ -62,7 +88,20 @@ def _spread(scores: Vector) -> float:
 
 
 def normaliser(pairs: Pairs, query_weighting: QueryWeighting) -> float:
-    """Return by what the sum over pairs is divided: the number of queries with a pair, or the number of pairs."""
+    """Return by what the sum over pairs is divided: the number of queries with a pair, or the number of pairs.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Pairs of the rows.
+    query_weighting : {"query", "pair"}
+        Whether every query or every pair counts the same.
+
+    Returns
+    -------
+    float
+        The number, or the total weight of the pairs.
+    """
     totals = np.asarray(pairs.pairs_per_query, dtype=np.float64)
     return float((totals > 0).sum() if query_weighting == "query" else totals.sum())
 
@@ -98,7 +137,20 @@ def scale_of_queries(totals: Vector, query_weighting: QueryWeighting, total: flo
 
 
 def no_pairs(n_rows: int, *, censored: bool = False) -> str:
-    """Return the message of an error about rows without a comparable pair."""
+    """Return the message of an error about rows without a comparable pair.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    censored : bool, default=False
+        Whether some utilities are not observed.
+
+    Returns
+    -------
+    str
+        The message.
+    """
     differ, check = "different values of y", "y"
     if censored:
         differ, check = "values of y whose order is known, the lower one being observed,", "y, observed"
@@ -115,6 +167,7 @@ class PairwiseHinge(_PairwiseLoss):
     Parameters
     ----------
     pairs : UtilityPairs or PreferencePairs
+        Pairs of rows.
     query_weighting : {"query", "pair"}, default="query"
         "query": the mean within each query, then the mean over the queries with a comparable pair. "pair": all
         comparable pairs have equal weight.
@@ -151,9 +204,11 @@ class PairwiseSquaredHinge(_PairwiseLoss):
     Parameters
     ----------
     pairs : UtilityPairs or PreferencePairs
+        Pairs of rows.
     query_weighting : {"query", "pair"}, default="query"
+        Whether every query or every pair counts the same, as for :class:`PairwiseHinge`.
     total : float, optional
-        As for :class:`PairwiseHinge`.
+        The number of queries with a pair, or of pairs, of all rows, if these are only some of them.
 
     Notes
     -----
@@ -209,11 +264,28 @@ class PairwiseSquaredHinge(_PairwiseLoss):
         return dot(self._scale, square + square_of_rest) + 2.0 * dot(rest, product)
 
     def curvature(self, q: Vector) -> Vector:
-        """Return the product of the second derivative, at the last evaluated scores, with q."""
+        """Return the product of the second derivative, at the last evaluated scores, with q.
+
+        Parameters
+        ----------
+        q : ndarray of shape (n_rows,)
+            Vector to multiply.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The product.
+        """
         product, _ = self._violated.multiply(q, self._scale)
         product *= 2.0
         return product
 
     def diagonal(self) -> Vector:
-        """Return the diagonal of the second derivative, at the last evaluated scores."""
+        """Return the diagonal of the second derivative, at the last evaluated scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The diagonal.
+        """
         return 2.0 * self._violated.degrees(self._scale)

@@ -81,7 +81,20 @@ class PairwiseSquares:
         return np.asarray(self.laplacian.lift((self.root**2)[:, None] * self.targets))
 
     def multiply(self, v: Array, *, overwrite: bool = False) -> Array:
-        """Multiply half the Hessian with a vector, in its memory if that may be: O(m), or O(edges) for given pairs."""
+        """Multiply half the Hessian with a vector: O(m), or O(edges) for given pairs.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_rows,)
+            Vector to multiply.
+        overwrite : bool, default=False
+            Whether the memory of the vector may be used.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The product.
+        """
         return self._product(v if overwrite else v.copy())
 
     @cached_property
@@ -91,11 +104,28 @@ class PairwiseSquares:
         return direct or (lambda v: np.asarray(laplacian.lift(strengths * laplacian.project(v))))
 
     def diagonal(self) -> Array:
-        """Return the diagonal of half the Hessian."""
+        """Return the diagonal of half the Hessian.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The diagonal.
+        """
         return self.laplacian.diagonal(self.root**2)
 
     def diagonalised(self, queries: NDArray[np.integer[Any]]) -> PairwiseSquares:
-        """Return the loss with orthonormal contrasts: itself, or for edges the eigenvectors of their graph."""
+        """Return the loss with orthonormal contrasts.
+
+        Parameters
+        ----------
+        queries : ndarray of shape (n_rows,)
+            Query of each row, 0, 1, ...
+
+        Returns
+        -------
+        PairwiseSquares
+            The loss itself, or for edges that of the eigenvectors of their graph.
+        """
         dense = self.laplacian.diagonalise(self.weights, queries)
         if dense is None:
             return self
@@ -105,7 +135,22 @@ class PairwiseSquares:
 
 
 def mean_squares(y: Array, queries: NDArray[np.integer], weights: Array) -> PairwiseSquares:
-    """Return the loss that compares all rows with their mean."""
+    """Return the loss that compares all rows with their mean.
+
+    Parameters
+    ----------
+    y : ndarray of shape (m, p)
+        Targets, one column per output.
+    queries : ndarray of shape (m,)
+        Zeros: all rows are one query.
+    weights : ndarray of shape (m,)
+        Weights of the rows.
+
+    Returns
+    -------
+    PairwiseSquares
+        The loss.
+    """
     if len(y) < 2:
         raise ValueError(f"RLS fits a mean and needs two rows at least, got n_samples = {len(y)}.")
     laplacian = all_pairs(queries, weights)
@@ -122,12 +167,22 @@ def squares_of_utilities(
     Parameters
     ----------
     y : ndarray of shape (m, p)
+        Utilities, one column per output.
     queries : ndarray of shape (m,)
         0, 1, ...; none missing.
     weights : ndarray of shape (m,)
+        Weights of the rows.
     ties : {"keep", "drop"}
+        Whether pairs of rows with equal utilities count.
     cost : {"magnitude", "unit", "relative"}
+        Target of a pair, as in :class:`kernelrank.RankRLS`.
     query_weighting : {"query", "pair"}
+        Whether every query or every pair counts the same.
+
+    Returns
+    -------
+    PairwiseSquares
+        The loss.
     """
     if y.shape[1] > 1 and (ties == "drop" or cost == "relative"):
         which = 'ties="drop"' if ties == "drop" else 'cost="relative"'
@@ -156,12 +211,22 @@ def squares_of_edges(
     Parameters
     ----------
     winners, losers : ndarray of shape (k,)
-    sizes, weights : ndarray of shape (k,)
-        Magnitudes, and weights.
+        Rows of the pairs.
+    sizes : ndarray of shape (k,)
+        Magnitudes of the pairs.
+    weights : ndarray of shape (k,)
+        Weights of the pairs.
     queries : ndarray of shape (m,)
-        Of the rows: 0, 1, ...
+        Query of each row, 0, 1, ...
     cost : {"magnitude", "unit", "relative"}
+        Target of a pair, as in :class:`kernelrank.RankRLS`.
     query_weighting : {"query", "pair"}
+        Whether every query or every pair counts the same.
+
+    Returns
+    -------
+    PairwiseSquares
+        The loss.
     """
     if (weights == 0).any():
         kept = weights > 0

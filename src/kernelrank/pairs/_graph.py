@@ -27,7 +27,9 @@ class GraphLaplacian:
     Attributes
     ----------
     winners, losers : ndarray of shape (k,)
+        Rows of the edges.
     n_rows : int
+        Number of rows.
     """
 
     winners: Codes
@@ -44,20 +46,66 @@ class GraphLaplacian:
         return sp.csr_array((np.tile([1.0, -1.0], k), columns, np.arange(0, 2 * k + 1, 2)), shape=(k, self.n_rows))
 
     def project(self, V: Array) -> Array:
-        """Return P V, for a vector or the columns of a matrix."""
+        """Return P V.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n_rows,) or (n_rows, k)
+            Values of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_edges,) or (n_edges, k)
+            Their differences.
+        """
         return np.asarray(self._edges @ V)
 
     def lift(self, C: Array) -> Array:
-        """Return P' C, for a vector or the columns of a matrix."""
+        """Return P' C.
+
+        Parameters
+        ----------
+        C : ndarray of shape (n_edges,) or (n_edges, k)
+            Values of the edges.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, k)
+            Their sums over the edges of each row, with a minus where it is the loser.
+        """
         return np.asarray(self._edges.T @ C)
 
     def diagonal(self, strengths: Array) -> Array:
-        """Return the diagonal of ``P' diag(strengths) P``."""
+        """Return the diagonal of ``P' diag(strengths) P``.
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (n_edges,)
+            Weights of the edges.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The diagonal.
+        """
         won, lost = (np.bincount(rows, strengths, self.n_rows) for rows in (self.winners, self.losers))
         return np.asarray(won + lost)
 
     def diagonalise(self, strengths: Array, queries: Codes) -> DenseLaplacian:
-        """Return the Laplacian with orthonormal contrasts, query by query: O(sum of m_q^3)."""
+        """Return the Laplacian with orthonormal contrasts, query by query: O(sum of m_q^3).
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (n_edges,)
+            Weights of the edges.
+        queries : ndarray of shape (n_rows,)
+            Query of each row, 0, 1, ...
+
+        Returns
+        -------
+        DenseLaplacian
+            The same Laplacian.
+        """
         of_edge = queries[self.winners]
         n_queries = int(queries.max()) + 1
         edges = members(of_edge, n_queries)
@@ -77,7 +125,20 @@ class GraphLaplacian:
 
 
 def members(codes: Codes, n: int) -> list[NDArray[np.intp]]:
-    """Return the positions of each of the codes 0, 1, ..., n - 1."""
+    """Return the positions of each of the codes 0, 1, ..., n - 1.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (m,)
+        Codes 0, 1, ...
+    n : int
+        Number of codes.
+
+    Returns
+    -------
+    list of ndarray
+        Positions of each code, in ascending order.
+    """
     counts = np.bincount(codes, minlength=n)
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 
@@ -100,8 +161,11 @@ class DenseLaplacian:
     Attributes
     ----------
     strengths : ndarray of shape (k,)
+        Eigenvalues, all positive.
     queries : ndarray of shape (k,)
+        Query of each contrast.
     vectors : ndarray of shape (k, m)
+        The matrix P.
     """
 
     strengths: Array
@@ -113,25 +177,88 @@ class DenseLaplacian:
     tells_differences: ClassVar[bool] = False  # no pair may connect some rows
 
     def diagonalise(self, strengths: Array, queries: Codes) -> None:
-        """Return None, as the contrasts are orthonormal."""
+        """Return None, as the contrasts are orthonormal.
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (k,)
+            Not used.
+        queries : ndarray of shape (m,)
+            Not used.
+        """
 
     def diagonal(self, strengths: Array) -> Array:
-        """Return the diagonal of ``P' diag(strengths) P``."""
+        """Return the diagonal of ``P' diag(strengths) P``.
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (k,)
+            Weights of the contrasts.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The diagonal.
+        """
         return np.asarray(strengths @ self.vectors**2)
 
     def project(self, V: Array) -> Array:
-        """Return P V."""
+        """Return P V.
+
+        Parameters
+        ----------
+        V : ndarray of shape (m,) or (m, p)
+            Values of the rows.
+
+        Returns
+        -------
+        ndarray of shape (k,) or (k, p)
+            Their contrasts.
+        """
         return self.vectors @ V
 
     def lift(self, C: Array) -> Array:
-        """Return P' C."""
+        """Return P' C.
+
+        Parameters
+        ----------
+        C : ndarray of shape (k,) or (k, p)
+            Contrasts.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, p)
+            Values of the rows.
+        """
         return self.vectors.T @ C
 
     def solve(self, C: Array) -> Array:
-        """Return rows V with P V = C."""
+        """Return rows V with P V = C.
+
+        Parameters
+        ----------
+        C : ndarray of shape (k,) or (k, p)
+            Contrasts.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, p)
+            Values of the rows.
+        """
         return self.lift(C)
 
     def project_both(self, K: Array) -> Array:
-        """Return P K P'."""
+        """Return P K P'.
+
+        Parameters
+        ----------
+        K : ndarray of shape (m, m)
+            Symmetric matrix.
+
+        Returns
+        -------
+        ndarray of shape (k, k)
+            The product.
+        """
         M = self.vectors @ K @ self.vectors.T
         return np.asarray((M + M.T) / 2)

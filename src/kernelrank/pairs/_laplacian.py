@@ -42,16 +42,62 @@ class Laplacian(Protocol):
         """Whether arrays of any library are accepted; if not, NumPy's."""
 
     def project(self, V: Array) -> Array:
-        """Return P V, for a vector or the columns of a matrix."""
+        """Return P V.
+
+        Parameters
+        ----------
+        V : ndarray of shape (m,) or (m, p)
+            Values of the rows.
+
+        Returns
+        -------
+        ndarray of shape (k,) or (k, p)
+            Their contrasts.
+        """
 
     def lift(self, C: Array) -> Array:
-        """Return P' C, for a vector or the columns of a matrix."""
+        """Return P' C.
+
+        Parameters
+        ----------
+        C : ndarray of shape (k,) or (k, p)
+            Contrasts.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, p)
+            Values of the rows.
+        """
 
     def diagonal(self, strengths: Vector) -> Vector:
-        """Return the diagonal of ``P' diag(strengths) P``."""
+        """Return the diagonal of ``P' diag(strengths) P``.
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (k,)
+            Weights of the contrasts.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The diagonal.
+        """
 
     def diagonalise(self, strengths: Vector, queries: Codes) -> OrthonormalLaplacian | None:
-        """Return the same Laplacian with orthonormal contrasts; None if it has them."""
+        """Return the same Laplacian with orthonormal contrasts.
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (k,)
+            Weights of the contrasts.
+        queries : ndarray of shape (m,)
+            Query of each row, 0, 1, ...
+
+        Returns
+        -------
+        OrthonormalLaplacian or None
+            The Laplacian; None if it has orthonormal contrasts already.
+        """
 
 
 class OrthonormalLaplacian(Laplacian, Protocol):
@@ -70,10 +116,32 @@ class OrthonormalLaplacian(Laplacian, Protocol):
         """Whether P is orthonormal, and P V determines V up to a constant per query."""
 
     def solve(self, C: Array) -> Array:
-        """Return rows V with P V = C."""
+        """Return rows V with P V = C.
+
+        Parameters
+        ----------
+        C : ndarray of shape (k,) or (k, p)
+            Contrasts.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, p)
+            Values of the rows.
+        """
 
     def project_both(self, K: Array) -> Array:
-        """Return P K P' for a symmetric matrix."""
+        """Return P K P' for a symmetric matrix.
+
+        Parameters
+        ----------
+        K : ndarray of shape (m, m)
+            Symmetric matrix.
+
+        Returns
+        -------
+        ndarray of shape (k, k)
+            The product.
+        """
 
 
 class GroupContrasts:
@@ -215,10 +283,11 @@ class PairLaplacian:
     Attributes
     ----------
     strengths : ndarray of shape (k,)
-        Positive.
+        Eigenvalues, all positive.
     queries : ndarray of shape (k,)
         Query of each row of P.
     n_rows : int
+        Number of rows.
     levels : tuple of GroupContrasts
         Inside queries; or inside classes, and then between the means of classes of a query.
     """
@@ -234,10 +303,29 @@ class PairLaplacian:
     any_namespace: ClassVar[bool] = True
 
     def diagonalise(self, strengths: Vector, queries: Codes) -> None:
-        """Return None: the contrasts are orthonormal."""
+        """Return None: the contrasts are orthonormal.
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (k,)
+            Not used.
+        queries : ndarray of shape (m,)
+            Not used.
+        """
 
     def project(self, V: Array) -> Array:
-        """Return P V, for a vector or the columns of a matrix: O(m) each."""
+        """Return P V, in O(m) per column.
+
+        Parameters
+        ----------
+        V : ndarray of shape (m,) or (m, p)
+            Values of the rows.
+
+        Returns
+        -------
+        ndarray of shape (k,) or (k, p)
+            Their contrasts.
+        """
         parts, along = [], V * _column(self._root_weights, V)
         for level in self.levels:
             contrasts, along = level.split(along)
@@ -246,7 +334,18 @@ class PairLaplacian:
         return found if len(self._kept) == found.shape[0] else take(found, self._kept)
 
     def lift(self, C: Array) -> Array:
-        """Return P' C, for a vector or the columns of a matrix: O(m) each."""
+        """Return P' C, in O(m) per column.
+
+        Parameters
+        ----------
+        C : ndarray of shape (k,) or (k, p)
+            Contrasts.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, p)
+            Values of the rows.
+        """
         xp, sizes = array_namespace(C), [len(level.groups) for level in self.levels]
         if len(self._kept) < sum(sizes):
             numbers = np.full(sum(sizes), len(self._kept))
@@ -259,16 +358,37 @@ class PairLaplacian:
         return along
 
     def only(self, contrasts: NDArray[np.bool_]) -> PairLaplacian:
-        """Return the Laplacian with some of the contrasts."""
+        """Return the Laplacian with some of the contrasts.
+
+        Parameters
+        ----------
+        contrasts : ndarray of bool of shape (k,)
+            Mask of the contrasts to keep.
+
+        Returns
+        -------
+        PairLaplacian
+            Laplacian of these contrasts.
+        """
         if contrasts.all():
             return self
         parts = self.strengths[contrasts], self.queries[contrasts]
         return PairLaplacian(*parts, self.n_rows, self.levels, self._root_weights, self._kept[contrasts])
 
     def product(self, strengths: Vector) -> Callable[[Vector], Vector] | None:
-        """Return the function that multiplies a vector with ``P' diag(strengths) P``; None if that needs P.
+        """Return the function that multiplies a vector with ``P' diag(strengths) P``.
 
         It takes O(m), and the memory of the vector.
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (k,)
+            Weights of the contrasts.
+
+        Returns
+        -------
+        callable or None
+            Takes a vector of shape (m,), which it overwrites. None if the product needs P.
         """
         factors = np.zeros(len(self.levels[0].norms))
         factors[self.queries] = strengths
@@ -287,7 +407,18 @@ class PairLaplacian:
         return weighted
 
     def solve(self, C: Array) -> Array:
-        """Return rows V with P V = C; zero where a row has no weight."""
+        """Return rows V with P V = C, and zero where a row has no weight.
+
+        Parameters
+        ----------
+        C : ndarray of shape (k,) or (k, p)
+            Contrasts.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, p)
+            Values of the rows.
+        """
         weights = self._root_weights**2
         return self.lift(C) / _column(np.where(weights > 0, weights, 1.0), C)
 
@@ -298,7 +429,18 @@ class PairLaplacian:
         return len(self._kept) == self.n_rows - n_queries and bool((self._root_weights == 1).all())
 
     def project_both(self, K: Array) -> Array:
-        """Return P K P' for a symmetric matrix: O(m^2)."""
+        """Return P K P', in O(m^2).
+
+        Parameters
+        ----------
+        K : ndarray of shape (m, m)
+            Symmetric matrix.
+
+        Returns
+        -------
+        ndarray of shape (k, k)
+            The product.
+        """
         if (self._root_weights != 1).any():
             K = copied(K)
             scale_both(K, self._root_weights)
@@ -314,7 +456,18 @@ class PairLaplacian:
         return _select(found, self._kept)
 
     def diagonal(self, strengths: Vector) -> Vector:
-        """Return the diagonal of ``P' diag(strengths) P``, for strengths that are equal within a query and class."""
+        """Return the diagonal of ``P' diag(strengths) P``.
+
+        Parameters
+        ----------
+        strengths : ndarray of shape (k,)
+            Weights of the contrasts, equal within a query and class.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The diagonal.
+        """
         full = np.zeros(sum(len(level.groups) for level in self.levels))
         full[self._kept] = strengths
         ends = np.cumsum([len(level.groups) for level in self.levels])
@@ -326,7 +479,15 @@ class PairLaplacian:
 
 
 def scale_both(K: Array, factors: Vector) -> None:
-    """Multiply rows and columns of a matrix, in one pass."""
+    """Multiply rows and columns of a matrix, in one pass.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, m)
+        Matrix, which is overwritten.
+    factors : ndarray of shape (m,)
+        Factors of its rows and of its columns.
+    """
     if (factors == factors[:1]).all():
         K *= float(factors[0]) ** 2
         return
@@ -353,6 +514,12 @@ def all_pairs(queries: Codes, weights: Vector) -> PairLaplacian:
     queries : ndarray of shape (m,)
         0, 1, ...; none missing.
     weights : ndarray of shape (m,)
+        Weights of the rows.
+
+    Returns
+    -------
+    PairLaplacian
+        The Laplacian.
     """
     level = GroupContrasts(queries, np.sqrt(weights))
     return _keep_positive((level.norms**2)[level.groups], level.groups, np.sqrt(weights), (level,))
@@ -363,9 +530,17 @@ def pairs_without_ties(queries: Codes, utilities: Vector, weights: Vector) -> Pa
 
     Parameters
     ----------
-    queries, weights
-        As for :func:`all_pairs`.
+    queries : ndarray of shape (m,)
+        Query of each row, 0, 1, ...; none missing.
     utilities : ndarray of shape (m,)
+        Utilities of the rows.
+    weights : ndarray of shape (m,)
+        Weights of the rows.
+
+    Returns
+    -------
+    PairLaplacian
+        The Laplacian.
     """
     _, values = np.unique(utilities, return_inverse=True)
     pairs = np.stack([queries, values])

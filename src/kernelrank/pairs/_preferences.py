@@ -61,9 +61,11 @@ class PreferencePairs:
     Attributes
     ----------
     n_rows, n_queries : int
+        Numbers of rows and of queries.
     n_pairs : int, or float with weights
         Number of pairs, or their total weight.
     pairs_per_query : ndarray of shape (n_queries,)
+        Number of pairs of each query, or their weight.
 
     Notes
     -----
@@ -95,10 +97,12 @@ class PreferencePairs:
         Parameters
         ----------
         preferences : CheckedPreferences
+            Checked pairs, with their weights and queries.
 
         Returns
         -------
         PreferencePairs
+            The pairs.
         """
         pairs = cls.__new__(cls)
         pairs._keep(preferences)
@@ -113,7 +117,13 @@ class PreferencePairs:
         self.n_pairs = self.pairs_per_query.sum().item()
 
     def violated(self) -> ViolatedPairs:
-        """Return the violated pairs for a loss, with separate working memory."""
+        """Return the violated pairs for a loss.
+
+        Returns
+        -------
+        ViolatedPairs
+            Pairs with working memory of their own.
+        """
         return ViolatedPairs(Preferences(*self._arguments), self.n_rows, self.n_queries, n_threads=1)
 
 

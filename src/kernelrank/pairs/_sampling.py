@@ -40,7 +40,7 @@ def sample_pairs(
 
     Returns
     -------
-    pairs : ndarray of shape (n_pairs, 2)
+    ndarray of shape (n_pairs, 2)
         Row indices ``[winner, loser]``, k pairs per row, in the order of the rows. If two rows draw each other, the
         pair occurs twice.
 

@@ -20,7 +20,17 @@ _METHOD = choice(*get_args(Method))
 
 
 class Violations(NamedTuple):
-    """Number of violated pairs: ``c`` and ``d`` per row, and their common sum ``total``."""
+    """Number of violated pairs.
+
+    Attributes
+    ----------
+    c : ndarray of shape (n_samples,)
+        Violated pairs in which the row should have the lower score, or their weight.
+    d : ndarray of shape (n_samples,)
+        Violated pairs in which the row should have the higher score, or their weight.
+    total : int or float
+        Sum of ``c``, and of ``d``.
+    """
 
     c: NDArray[Any]
     d: NDArray[Any]
@@ -52,6 +62,7 @@ class UtilityPairs:
     Attributes
     ----------
     n_rows, n_queries : int
+        Numbers of rows and of queries.
     censored : bool
         Whether some utilities are not observed.
     n_pairs : int, or float with weights
@@ -98,11 +109,14 @@ class UtilityPairs:
         Parameters
         ----------
         rows : CheckedRows
+            Checked utilities, with their queries, weights and censoring.
         n_jobs : int, optional
+            Number of threads, as in scikit-learn.
 
         Returns
         -------
         UtilityPairs
+            The pairs.
         """
         pairs = cls.__new__(cls)
         pairs._rank(rows, n_jobs)
@@ -124,7 +138,22 @@ class UtilityPairs:
             raise ValueError("Products of sample_weight overflow; divide the weights by their maximum.")
 
     def count(self, scores: ArrayLike, *, method: Method = "auto", margin: float = 1.0) -> Violations:
-        """Count the violated pairs of each row; see :func:`count_violations`."""
+        """Count the violated pairs of each row.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples,)
+            Scores of the rows.
+        method : {"auto", "tree", "levels", "pairs", "rbtree"}, default="auto"
+            Algorithm; the result does not depend on it. See :func:`count_violations`.
+        margin : float, default=1.0
+            By how much the score of the better row must exceed that of the other.
+
+        Returns
+        -------
+        Violations
+            Named tuple ``(c, d, total)``.
+        """
         c, d = np.empty(self.n_rows, self._dtype), np.empty(self.n_rows, self._dtype)
         totals = np.empty(self.n_queries, self._dtype)
         p = self._check(scores, method, margin)
@@ -132,14 +161,37 @@ class UtilityPairs:
         return Violations(c, d, totals.sum().item())
 
     def count_totals(self, scores: ArrayLike, *, method: Method = "auto", margin: float = 1.0) -> NDArray[Any]:
-        """Count the violated pairs of each query, in slightly more than half the time of `count`."""
+        """Count the violated pairs of each query.
+
+        It takes slightly more than half the time of `count`.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples,)
+            Scores of the rows.
+        method : {"auto", "tree", "levels", "pairs", "rbtree"}, default="auto"
+            Algorithm; the result does not depend on it. See :func:`count_violations`.
+        margin : float, default=1.0
+            By how much the score of the better row must exceed that of the other.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            Number of violated pairs of each query, or their weight.
+        """
         totals = np.empty(self.n_queries, self._dtype)
         p = self._check(scores, method, margin)
         self._ranking.count_totals(p, totals, float(margin), method, self._n_threads)
         return totals
 
     def violated(self) -> ViolatedPairs:
-        """Return the violated pairs for a loss, with separate working memory."""
+        """Return the violated pairs for a loss.
+
+        Returns
+        -------
+        ViolatedPairs
+            Pairs with working memory of their own.
+        """
         return ViolatedPairs(CompiledPairs(self._ranking), self.n_rows, self.n_queries, self._n_threads)
 
     def _check(self, scores: ArrayLike, method: Method, margin: float) -> NDArray[np.float64]:
@@ -173,6 +225,7 @@ def count_violations(
     y : array-like of shape (n_samples,)
         Utilities; rows with equal utilities are not compared.
     scores : array-like of shape (n_samples,)
+        Scores of the rows.
     qid : array-like of shape (n_samples,), optional
         Query of each row. Rows of different queries are not compared.
     observed : array-like of shape (n_samples,), optional

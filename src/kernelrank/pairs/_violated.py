@@ -18,7 +18,13 @@ class Pairs(Protocol):
     pairs_per_query: NDArray[Any]
 
     def violated(self) -> ViolatedPairs:
-        """Return the violated pairs, to be evaluated for many score vectors."""
+        """Return the violated pairs for a loss.
+
+        Returns
+        -------
+        ViolatedPairs
+            Pairs to be evaluated for many score vectors.
+        """
 
 
 class ViolatedPairs:
@@ -31,16 +37,40 @@ class ViolatedPairs:
     Parameters
     ----------
     core : compiled object
-    n_rows, n_queries, n_threads : int
+        Pairs in the compiled core.
+    n_rows : int
+        Number of rows.
+    n_queries : int
+        Number of queries.
+    n_threads : int
+        Number of threads.
     """
 
     def __init__(self, core: Any, n_rows: int, n_queries: int, n_threads: int) -> None:
         self._core, self._n_rows, self._n_queries, self._n_threads = core, n_rows, n_queries, n_threads
 
     def count(self, scores: Vector, scale: Vector, out: Vector | None = None) -> tuple[Vector, Vector, Vector]:
-        """Return ``scale * (c - d)``, one factor per query, and per query the violations and ``(c - d) . scores``.
+        """Count the violated pairs.
 
         If `out` is given, the first is written to that array.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows,)
+            Scores of the rows.
+        scale : ndarray of shape (n_queries,)
+            Factor of each query.
+        out : ndarray of shape (n_rows,), optional
+            Array that the first result is written to.
+
+        Returns
+        -------
+        g : ndarray of shape (n_rows,)
+            ``scale * (c - d)``.
+        violations : ndarray of shape (n_queries,)
+            Violated pairs of each query.
+        inner : ndarray of shape (n_queries,)
+            ``(c - d) . scores`` of each query.
         """
         g = np.empty(self._n_rows) if out is None else out
         violations, inner = np.empty(self._n_queries), np.empty(self._n_queries)
@@ -48,16 +78,43 @@ class ViolatedPairs:
         return g, violations, inner
 
     def multiply(self, v: Vector, scale: Vector, add_to: Vector | None = None) -> tuple[Vector, Vector]:
-        """Return ``scale * L v``, with one factor per query, and ``v . L v`` per query.
+        """Multiply a vector with L.
 
         If `add_to` is given, the first is added to that array.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_rows,)
+            Vector to multiply.
+        scale : ndarray of shape (n_queries,)
+            Factor of each query.
+        add_to : ndarray of shape (n_rows,), optional
+            Array that the first result is added to.
+
+        Returns
+        -------
+        product : ndarray of shape (n_rows,)
+            ``scale * L v``.
+        inner : ndarray of shape (n_queries,)
+            ``v . L v`` of each query.
         """
         out, inner = np.empty(self._n_rows) if add_to is None else add_to, np.empty(self._n_queries)
         self._core.multiply(v, scale, add_to is not None, out, inner, self._n_threads)
         return out, inner
 
     def degrees(self, scale: Vector) -> Vector:
-        """Return ``scale * (c + d)``, the diagonal of ``scale * L``."""
+        """Return ``scale * (c + d)``, the diagonal of ``scale * L``.
+
+        Parameters
+        ----------
+        scale : ndarray of shape (n_queries,)
+            Factor of each query.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The diagonal.
+        """
         out = np.empty(self._n_rows)
         self._core.degrees(scale, out)
         return out

@@ -33,12 +33,13 @@ class BinnedOracle(PartedOracle):
     Parameters
     ----------
     engine : Engine
+        Access to the parts.
     groups : sequence of ndarray
         Numbers of the groups of each part, from the lowest utilities to the highest.
     total : float
-        Pairs, or their weight.
+        Number of pairs, or their weight.
     tol : float
-        Of the solver. The error that is due to bins is kept far below.
+        Tolerance of the solver. The error that is due to bins is kept far below.
     """
 
     def __init__(self, engine: Engine, groups: Sequence[NDArray[np.intp]], total: float, tol: float) -> None:

@@ -58,13 +58,20 @@ class BlockRows:
     Parameters
     ----------
     blocks : Blocks
+        Blocks of the rows.
     """
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks, self.n_rows = blocks, blocks.n_rows
 
     def full_columns(self) -> Indices:
-        """Return the columns with a stored element in every row."""
+        """Return the columns with a stored element in every row.
+
+        Returns
+        -------
+        ndarray of int
+            Column indices.
+        """
         full = np.arange(self._blocks.n_columns)
         for block in self._blocks:
             full = np.intersect1d(full, Rows(block.X).full_columns(), assume_unique=True)
@@ -73,13 +80,41 @@ class BlockRows:
         return full
 
     def sample(self, columns: Indices, n_rows: int) -> Vector:
-        """Return about so many rows, or all there are, of some columns; the first row of all is the first of them."""
+        """Return some of the rows.
+
+        The first row of all is the first of them.
+
+        Parameters
+        ----------
+        columns : ndarray of int of shape (k,)
+            Columns to return.
+        n_rows : int
+            Number of rows, approximately; all rows are returned if there are fewer.
+
+        Returns
+        -------
+        ndarray of shape (n_sampled, k)
+            Rows, in their order.
+        """
         share = n_rows / self.n_rows
         found = [Rows(block.X).sample(columns, int(np.ceil(share * block.X.shape[0]))) for block in self._blocks]
         return np.concatenate(found)
 
     def are_constant(self, columns: Indices, values: Vector) -> NDArray[np.bool_]:
-        """Return in which of the columns all rows have the value given for the column."""
+        """Find the columns in which all rows have a given value.
+
+        Parameters
+        ----------
+        columns : ndarray of int of shape (k,)
+            Columns to look at.
+        values : ndarray of shape (k,)
+            Value of each column.
+
+        Returns
+        -------
+        ndarray of bool of shape (k,)
+            Whether all rows have the value.
+        """
         constant = np.ones(len(columns), np.bool_)
         for block in self._blocks:
             if not constant.any():
@@ -187,6 +222,21 @@ def make_block_products(blocks: Blocks, n_threads: int = 1, *, columns: Columns 
 
     `columns` are those that are shifted if all rows are compared with each other. They are found first, if they are not
     given. With queries, which blocks do not split, each block has its own, and they are found in the first product.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Blocks of the rows.
+    n_threads : int, default=1
+        Number of threads.
+    columns : Columns, optional
+        Columns that are shifted if all rows are compared with each other. They are found first, if they are not given.
+        With queries, which blocks do not split, each block has its own, and they are found in the first product.
+
+    Returns
+    -------
+    Products
+        The products.
     """
     first = next(iter(blocks))
     if first.queries is None and columns is None:

@@ -59,13 +59,47 @@ class RowSource(Protocol):
     n_rows: int
 
     def full_columns(self) -> Indices:
-        """Return the columns with a stored element in every row."""
+        """Return the columns with a stored element in every row.
+
+        Returns
+        -------
+        ndarray of int
+            Column indices.
+        """
 
     def sample(self, columns: Indices, n_rows: int) -> Vector:
-        """Return about so many rows, or all there are, of some columns; the first row of all is the first of them."""
+        """Return some of the rows.
+
+        The first row of all is the first of them.
+
+        Parameters
+        ----------
+        columns : ndarray of int of shape (k,)
+            Columns to return.
+        n_rows : int
+            Number of rows, approximately; all rows are returned if there are fewer.
+
+        Returns
+        -------
+        ndarray of shape (n_sampled, k)
+            Rows, in their order.
+        """
 
     def are_constant(self, columns: Indices, values: Vector) -> NDArray[np.bool_]:
-        """Return in which of the columns all rows have the value given for the column."""
+        """Find the columns in which all rows have a given value.
+
+        Parameters
+        ----------
+        columns : ndarray of int of shape (k,)
+            Columns to look at.
+        values : ndarray of shape (k,)
+            Value of each column.
+
+        Returns
+        -------
+        ndarray of bool of shape (k,)
+            Whether all rows have the value.
+        """
 
 
 class Rows:
@@ -102,6 +136,16 @@ def find_common_columns(source: RowSource) -> Columns:
     """Find columns to be shifted, and constant columns, where all rows are compared with each other.
 
     The source is asked for a sample of its rows, and then for the columns that are constant in all of them.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows of the matrix.
+
+    Returns
+    -------
+    Columns
+        Columns to shift, and constant columns.
     """
     full = source.full_columns()
     if len(full) == 0 or source.n_rows == 1:

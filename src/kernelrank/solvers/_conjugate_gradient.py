@@ -23,7 +23,17 @@ Multiply = Callable[[Array], Array]
 
 
 class Approximation(NamedTuple):
-    """Weights of the features, (n, p), and how well they solve the equations."""
+    """Approximate solution of the equations.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_features, n_outputs)
+        Weights of the features.
+    n_iter : int
+        Largest number of steps of an output.
+    residual : float
+        Largest norm of the residual of an output, relative to its right-hand side.
+    """
 
     weights: Array
     n_iter: int  # the most steps that an output took
@@ -38,6 +48,7 @@ class ConjugateGradients:
     products : Products
         Products with X.
     loss : PairwiseSquares
+        Squared error of pairs.
     preconditioned : bool
         False is for measuring the effect of the preconditioner.
     """
@@ -61,13 +72,33 @@ class ConjugateGradients:
             Right-hand side of each output.
         diagonal : ndarray
             That of X'LX, approximately.
+
+        Returns
+        -------
+        ConjugateGradients
+            Conjugate gradients for any alpha.
         """
         gradients = cls.__new__(cls)
         gradients._multiply, gradients._right, gradients._diagonal = multiply, list(right), diagonal
         return gradients
 
     def solve(self, alpha: float, *, tol: float, max_iter: int) -> Approximation:
-        """Solve for each output until the residual, relative to the right-hand side, is at most `tol`."""
+        """Solve the equations for each output.
+
+        Parameters
+        ----------
+        alpha : float
+            Weight of the squared norm.
+        tol : float
+            Norm of the residual to reach, relative to the right-hand side.
+        max_iter : int
+            Largest number of steps per output.
+
+        Returns
+        -------
+        Approximation
+            The solution, and how accurate it is.
+        """
         found = [self._solve(right, alpha, tol, max_iter) for right in self._right]
         weights, steps, residuals = zip(*found, strict=True)
         return Approximation(np.stack(weights, axis=1), max(steps), max(residuals))

@@ -40,7 +40,18 @@ _SAME = 1e-12  # share of the error, by which two may differ and be called equal
 
 
 def panel_width(m: int) -> int:
-    """Return the number of candidates to handle at once, for m rows."""
+    """Return the number of candidates to handle at once, for m rows.
+
+    Parameters
+    ----------
+    m : int
+        Number of rows.
+
+    Returns
+    -------
+    int
+        Number of candidates.
+    """
     return max(_NARROWEST, _PANEL_ELEMENTS // m)
 
 
@@ -78,6 +89,7 @@ class GreedySelection:
     Attributes
     ----------
     selected : list of int
+        Features, in the order of selection.
     error : float
         Held-out error of the model of these features, summed over the targets.
     residuals : ndarray of shape (m, p)
@@ -109,14 +121,28 @@ class GreedySelection:
         self._measure()
 
     def best(self) -> tuple[int, bool]:
-        """Return the feature to select next, and whether it lessens the error; of equals, the first one."""
+        """Return the feature to select next; of equals, the first one.
+
+        Returns
+        -------
+        feature : int
+            The feature.
+        improves : bool
+            Whether the held-out error becomes smaller.
+        """
         errors = self._errors.copy()
         errors[self.selected] = np.inf
         smallest, rounding = np.min(errors), _SAME * self.error
         return int(np.argmax(errors <= smallest + rounding)), bool(smallest + rounding < self.error)
 
     def select(self, feature: int) -> None:
-        """Add a feature, and find the errors that each of the others would lead to after it."""
+        """Add a feature, and find the errors that each of the others would lead to after it.
+
+        Parameters
+        ----------
+        feature : int
+            Feature to add.
+        """
         number = int(np.searchsorted(self._starts, feature, side="right")) - 1
         own, column = self._panels[number], feature - int(self._starts[number])
         image = own.features[:, column] - sum(c * factors[feature] for c, factors in self._projections)

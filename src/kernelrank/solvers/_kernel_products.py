@@ -59,7 +59,20 @@ class KernelProducts(Products):
 
 
 def make_kernel_products(K: Matrix, n_threads: int = 1) -> KernelProducts:
-    """Prepare the products for a symmetric, positive semidefinite matrix of shape (m, m)."""
+    """Prepare the products with features whose inner products are a kernel matrix.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_rows, n_rows)
+        Symmetric, positive semidefinite matrix.
+    n_threads : int, default=1
+        Number of threads.
+
+    Returns
+    -------
+    KernelProducts
+        The products.
+    """
     m, squared_norms = len(K), np.maximum(np.diagonal(K), 0.0)
     # Columns may be shifted: coefficients sum to zero, so values change by a constant, and inner products do not.
     multiply = make_products(K, n_threads).forward

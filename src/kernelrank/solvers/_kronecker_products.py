@@ -80,7 +80,21 @@ class _KroneckerProducts:
 
 
 def make_kronecker_products(X: KroneckerRows, n_threads: int = 1, queries: NDArray[np.int32] | None = None) -> Products:
-    """Prepare the products with Kronecker products of rows; `queries` tells which rows are compared with each other.
+    """Prepare the products with Kronecker products of rows.
+
+    Parameters
+    ----------
+    X : KroneckerRows
+        The rows.
+    n_threads : int, default=1
+        Number of threads.
+    queries : ndarray of int32 of shape (n_rows,), optional
+        Query of each row, 0, 1, ...: which rows are compared with each other. All are by default.
+
+    Returns
+    -------
+    Products
+        The products.
 
     Raises
     ------

@@ -57,6 +57,7 @@ class LabelSearch:
     W : Residual
         With a mean; its targets are not used.
     alpha : float
+        Weight of the squared norm.
     smallest : int
         Least number of rows per cluster.
     """
@@ -69,7 +70,20 @@ class LabelSearch:
         self._matrix = self._all() if W.n_rows <= _LARGEST * W.rank else None
 
     def best(self, n_starts: int, generator: np.random.RandomState) -> Labels:
-        """Return the best of several local optima; of equals, the first."""
+        """Return the best of several local optima; of equals, the first.
+
+        Parameters
+        ----------
+        n_starts : int
+            Number of local searches.
+        generator : RandomState
+            Random number generator of the starts.
+
+        Returns
+        -------
+        Labels
+            Labels, their objective, and the steps taken.
+        """
         best = self.descend(self.start(0, generator))
         for number in range(1, n_starts):
             found = self.descend(self.start(number, generator))
@@ -78,7 +92,20 @@ class LabelSearch:
         return best
 
     def start(self, number: int, generator: np.random.RandomState) -> Vector:
-        """Return labels in equal numbers: of leading eigenvectors first, then of random functions and random ones."""
+        """Return labels in equal numbers: of leading eigenvectors first, then of random functions and random ones.
+
+        Parameters
+        ----------
+        number : int
+            Number of the start, from 0.
+        generator : RandomState
+            Random number generator.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels, -1 or 1.
+        """
         m, spectrum = self._W.n_rows, self._W.spectrum
         if number < min(_LEADING, self._W.rank):
             values = spectrum.vectors[:, np.argsort(-spectrum.values, kind="stable")[number]]
@@ -91,7 +118,18 @@ class LabelSearch:
         return y
 
     def descend(self, y: Vector) -> Labels:
-        """Lower the objective by turning labels, one or two at a time, until no turn helps."""
+        """Lower the objective by turning labels, one or two at a time, until no turn helps.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,)
+            Labels, -1 or 1, to start from.
+
+        Returns
+        -------
+        Labels
+            The local optimum.
+        """
         y, n_steps, before = y.copy(), 0, -1
         while n_steps > before:  # the last pass confirms the optimum without the rounding errors of updates
             residuals, before = self.residuals(y), n_steps
@@ -103,15 +141,50 @@ class LabelSearch:
         return Labels(y, float(y @ residuals) / len(y), n_steps)
 
     def residuals(self, y: Vector) -> Vector:
-        """Return W y."""
+        """Return W y.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,)
+            Labels, -1 or 1.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Residuals of the model fitted to them.
+        """
         return np.asarray(replace(self._W, targets=y[:, None]).apply(self._alpha)[:, 0])
 
     def changes(self, y: Vector, residuals: Vector) -> Vector:
-        """Return by how much m J changes if a label is turned, for each row."""
+        """Return by how much m J changes if a label is turned, for each row.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,)
+            Labels, -1 or 1.
+        residuals : ndarray of shape (n_rows,)
+            Their residuals.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Changes of the objective times m.
+        """
         return np.asarray(4.0 * (self._diagonal - y * residuals))
 
     def column(self, i: int) -> Vector:
-        """Return a column of W, which must not be changed."""
+        """Return a column of W, which must not be changed.
+
+        Parameters
+        ----------
+        i : int
+            Number of the column.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The column.
+        """
         return np.asarray(self._rows(np.array([i]))[0] if self._matrix is None else self._matrix[i])
 
     def _all(self) -> Vector:

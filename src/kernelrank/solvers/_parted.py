@@ -40,8 +40,9 @@ class Engine(Protocol):
     Attributes
     ----------
     n_rows : int
-        Of all parts.
+        Number of rows of all parts.
     n_columns : int
+        Number of columns.
     """
 
     n_rows: int
@@ -49,6 +50,16 @@ class Engine(Protocol):
 
     def ask(self, requests: Sequence[Sequence[Request]]) -> list[Any]:
         """Send each part its requests, and return its answer to the last one.
+
+        Parameters
+        ----------
+        requests : sequence of sequence of Request
+            Requests of each part.
+
+        Returns
+        -------
+        list
+            Answers of the parts.
 
         Raises
         ------
@@ -91,6 +102,7 @@ class RowVector:
     Parameters
     ----------
     oracle : PartedOracle
+        Oracle of the parts.
     terms : dict
         Factors of the vectors.
     """
@@ -116,7 +128,13 @@ class RowVector:
         return self + other * -1.0
 
     def collect(self) -> Vector:
-        """Return the elements, part after part."""
+        """Return the elements, part after part.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The elements.
+        """
         return self.oracle.collect(self)
 
     @property
@@ -131,6 +149,7 @@ class PartedOracle:
     Parameters
     ----------
     engine : Engine
+        Access to the parts.
     """
 
     euclidean = True  # inner products of weights are sums over features
@@ -147,11 +166,28 @@ class PartedOracle:
         self._row_norm: float | None = None
 
     def zeros(self) -> RowVector:
-        """Return the scores of w = 0."""
+        """Return the scores of w = 0.
+
+        Returns
+        -------
+        RowVector
+            Scores of the rows, all zero.
+        """
         return RowVector(self, {})
 
     def scores(self, w: Vector) -> RowVector:
-        """Compute X w: one product with X."""
+        """Compute X w: one product with X.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            Weights of the features.
+
+        Returns
+        -------
+        RowVector
+            Scores of the rows.
+        """
         self.n_products += 1
         found, planes = self._store_scores(w.copy()), [each for each in self._kept.values() if each.stage == 1]
         products = self._forward(found.key, w, [each.key for each in planes])
@@ -160,7 +196,18 @@ class PartedOracle:
         return RowVector(self, {found: 1.0})
 
     def settle(self, scores: RowVector) -> RowVector:
-        """Return a sum of scores as one vector, which the parts make before they do anything else."""
+        """Return a sum of scores as one vector, which the parts make before they do anything else.
+
+        Parameters
+        ----------
+        scores : RowVector
+            Scores of the rows.
+
+        Returns
+        -------
+        RowVector
+            The same scores.
+        """
         if len(scores.terms) < 2:
             return scores
         w = np.zeros(self.n_features)
@@ -175,7 +222,18 @@ class PartedOracle:
         return RowVector(self, {found: 1.0})
 
     def dot(self, u: RowVector, v: RowVector) -> float:
-        """Return the inner product of two vectors of rows."""
+        """Return the inner product of two vectors of rows.
+
+        Parameters
+        ----------
+        u, v : RowVector
+            Vectors.
+
+        Returns
+        -------
+        float
+            Their inner product.
+        """
         if len(u.terms) == 1:
             [(stored, factor)] = u.terms.items()
             known = _known(stored, v)
@@ -184,12 +242,34 @@ class PartedOracle:
         return float(sum(self._ask("inner", lambda: (u.keys, v.keys))))
 
     def spread(self, scores: RowVector) -> float:
-        """Return the difference of the largest and the smallest score."""
+        """Return the difference of the largest and the smallest score.
+
+        Parameters
+        ----------
+        scores : RowVector
+            Scores of the rows.
+
+        Returns
+        -------
+        float
+            The difference.
+        """
         least, greatest = zip(*self._ask("extremes", lambda: (scores.keys,)), strict=True)
         return float(max(greatest) - min(least))
 
     def risk(self, scores: RowVector) -> Risk:
-        """Compute value and plane of the loss at `scores`: one counting pass, no product."""
+        """Compute value and plane of the loss at `scores`: one counting pass, no product.
+
+        Parameters
+        ----------
+        scores : RowVector
+            Scores of the rows.
+
+        Returns
+        -------
+        Risk
+            Value and tangent plane.
+        """
         self.n_evaluations += 1
         g = self._store(lambda key: lambda: self._evaluate(key, scores, []), stage=1)
         against = [each.key for each in scores.terms]
@@ -199,24 +279,87 @@ class PartedOracle:
         return Risk(value, sum(each.offset for each in shares), RowVector(self, {g: 1.0}))
 
     def subgradient(self, g: RowVector) -> Vector:
-        """Compute X' g: one product with X."""
+        """Compute X' g: one product with X.
+
+        Parameters
+        ----------
+        g : RowVector
+            Slope of a plane below the loss.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            Slope of the plane below the risk.
+        """
         self.n_products += 1
         return finite(_sum(self._ask("backward", lambda: (g.keys,))))
 
     def collect(self, scores: RowVector) -> Vector:
-        """Return a vector of rows, part after part."""
+        """Return a vector of rows, part after part.
+
+        Parameters
+        ----------
+        scores : RowVector
+            Vector kept by the parts.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Its elements.
+        """
         return np.concatenate(self._ask("collect", lambda: (scores.keys,)))
 
     def inner(self, u: Vector, v: Vector) -> Any:
-        """Return the inner product of two weight vectors; `u` may hold one per row."""
+        """Return the inner product of two weight vectors; `u` may hold one per row.
+
+        Parameters
+        ----------
+        u : ndarray of shape (n_features,) or (k, n_features)
+            Weights.
+        v : ndarray of shape (n_features,)
+            Weights.
+
+        Returns
+        -------
+        float or ndarray of shape (k,)
+            Inner products.
+        """
         return inner(u, v)
 
     def inner_rounding(self, w: Vector) -> float:
-        """Return 0: weights are those of the features that were given."""
+        """Return 0: weights are those of the features that were given.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            Weights of the features.
+
+        Returns
+        -------
+        float
+            The bound.
+        """
         return 0.0
 
     def rounding_of_bounds(self, alpha: float, norms: float, slope: float, negligible: float) -> float:
-        """Bound by how much rounding of products may bring bounds together; see `LinearOracle`."""
+        """Bound by how much rounding of products may bring bounds together; see `LinearOracle`.
+
+        Parameters
+        ----------
+        alpha : float
+            Weight of the squared norm.
+        norms : float
+            Sum of the norms of the solutions.
+        slope : float
+            Norm of a subgradient.
+        negligible : float
+            Bound that need not be computed more exactly.
+
+        Returns
+        -------
+        float
+            The bound; 0 if it is negligible.
+        """
         if rounding_of_rows(self.n_rows**0.5 * slope, alpha, norms) <= negligible:
             return 0.0
         if self._row_norm is None:
@@ -301,6 +444,7 @@ class SmoothPartedOracle(PartedOracle):
     Parameters
     ----------
     engine : Engine
+        Access to the parts.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -309,21 +453,49 @@ class SmoothPartedOracle(PartedOracle):
         self._last: RowVector | None = None  # where second derivatives are known
 
     def risk(self, scores: RowVector) -> Risk:
-        """Compute value and plane of the loss at `scores`: one counting pass, no product."""
+        """Compute value and plane of the loss at `scores`: one counting pass, no product.
+
+        Parameters
+        ----------
+        scores : RowVector
+            Scores of the rows.
+
+        Returns
+        -------
+        Risk
+            Value and tangent plane.
+        """
         self._last = None
         found = super().risk(scores)
         self._last = scores
         return found
 
     def curvature(self, q: RowVector) -> RowVector:
-        """Multiply q by the second derivative of the loss at the scores evaluated last: no product."""
+        """Multiply q by the second derivative of the loss at the scores evaluated last: no product.
+
+        Parameters
+        ----------
+        q : RowVector
+            Vector to multiply.
+
+        Returns
+        -------
+        RowVector
+            The product.
+        """
         self.n_evaluations += 1
         found = self._store(lambda key: lambda: self._curve(key, q), stage=2)
         self._curve(found.key, q)
         return RowVector(self, {found: 1.0})
 
     def diagonal(self) -> Vector:
-        """Approximate the diagonal of the second derivative of R, as if rows were compared with the mean of a part."""
+        """Approximate the diagonal of the second derivative of R, as if rows were compared with the mean of a part.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The diagonal, approximately.
+        """
         self.n_products += 2
         return finite(_sum(self._ask("diagonal", tuple)))
 
@@ -344,7 +516,20 @@ class SmoothPartedOracle(PartedOracle):
 
 
 def make_gathered_products(engine: Engine, n_rows_of_parts: Sequence[int]) -> Products:
-    """Prepare products with rows in parts, whose scores are gathered in one vector: part after part."""
+    """Prepare products with rows in parts, whose scores are gathered in one vector: part after part.
+
+    Parameters
+    ----------
+    engine : Engine
+        Access to the parts.
+    n_rows_of_parts : sequence of int
+        Number of rows of each part.
+
+    Returns
+    -------
+    Products
+        The products.
+    """
     cuts = np.cumsum(n_rows_of_parts)[:-1]
 
     def ask(requests: list[Request]) -> list[Any]:
@@ -363,7 +548,18 @@ def make_gathered_products(engine: Engine, n_rows_of_parts: Sequence[int]) -> Pr
 
 
 def ask_again(ask: Callable[[], Any]) -> Any:
-    """Ask, and ask again if parts are lost; raise an error if that never ends."""
+    """Ask parts, and ask again if some are lost.
+
+    Parameters
+    ----------
+    ask : callable
+        Function without arguments, which may raise `PartsLost`.
+
+    Returns
+    -------
+    object
+        Its result.
+    """
     for _ in range(_MOST_LOSSES):
         try:
             return ask()

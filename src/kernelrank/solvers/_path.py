@@ -13,6 +13,16 @@ def largest_alpha(oracle: Oracle) -> float:
     While every pair is violated the risk is linear, with slope a at zero, and the solution is
     ``w = -a / (2 alpha)``. It stops being so where the first pair is 1 apart: half the
     greatest ``(x_hi - x_lo) . (-a)``. Returned is that, or up to twice as much. Costs two products with X.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        A hinge loss of linear scores.
+
+    Returns
+    -------
+    float
+        The alpha.
     """
     with quiet():
         flat = oracle.risk(oracle.zeros())

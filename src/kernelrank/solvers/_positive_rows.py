@@ -60,9 +60,17 @@ class WideProducts(Products):
 
     Attributes
     ----------
+    n_rows, n_columns : int
+        Numbers of rows and of columns.
+    forward : callable
+        Takes w to X w.
+    backward : callable
+        Takes g to X' g, for g that sums to zero in every query.
+    squares : callable
+        Takes d to (X * X)' d, elementwise.
     gram : callable
-        (columns, signs) -> the inner products of the rows over these columns, each multiplied by its sign. Rows are
-        centred in every query.
+        Takes columns and signs to the inner products of the rows over these columns, each multiplied by its sign. Rows
+        are centred in every query.
     """
 
     gram: Callable[[Columns, Vector], Matrix]
@@ -135,14 +143,19 @@ class PositiveRows:
 
         Parameters
         ----------
-        alpha, tol, report
-            As for the solvers without bounds; with a smooth loss, the gradient must be small as well.
-        max_iter : int
-            Sets of features at most, and iterations for each of them.
+        alpha : float
+            Weight of the squared norm.
+        tol : float, default=1e-3
+            Gap to reach, as for the solvers without bounds; with a smooth loss, the gradient must be small as well.
+        max_iter : int, default=1000
+            Largest number of sets of features, and of iterations for each of them.
+        report : callable, optional
+            Called with each record of the history.
 
         Returns
         -------
         Result
+            The solution with its certificate.
         """
         with quiet():
             return self._minimize(float(alpha), float(tol), max_iter, report)

@@ -33,12 +33,14 @@ class Products:
     Attributes
     ----------
     n_rows, n_columns : int
+        Numbers of rows and of columns.
     forward : callable
-        w -> X w. Those of :func:`make_products` and :func:`make_block_products` take memory for the result as well.
+        Takes w to X w. Those of :func:`make_products` and :func:`make_block_products` take memory for the result as
+        well.
     backward : callable
-        g -> X' g, for g that sums to zero in every query.
+        Takes g to X' g, for g that sums to zero in every query.
     squares : callable
-        d -> (X * X)' d, elementwise, of the columns as they are after the shift.
+        Takes d to (X * X)' d, elementwise, of the columns as they are after the shift.
     """
 
     euclidean: ClassVar[bool] = True  # whether `inner` is the sum of products of elements
@@ -50,11 +52,35 @@ class Products:
     squares: Callable[[Vector], Vector]
 
     def inner(self, u: Vector, v: Vector) -> Any:
-        """Return the inner product of two weight vectors; `u` may hold one per row."""
+        """Return the inner product of two weight vectors; `u` may hold one per row.
+
+        Parameters
+        ----------
+        u : ndarray of shape (n_columns,) or (k, n_columns)
+            Weights.
+        v : ndarray of shape (n_columns,)
+            Weights.
+
+        Returns
+        -------
+        float or ndarray of shape (k,)
+            Inner products.
+        """
         return inner(u, v)
 
     def rounding(self, w: Vector) -> float:
-        """Bound the error of ``inner(w, w)`` that is due to the rounding of X; 0 where X is what was given."""
+        """Bound the error of ``inner(w, w)`` that is due to the rounding of X; 0 where X is what was given.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_columns,)
+            Weights of the features.
+
+        Returns
+        -------
+        float
+            The bound.
+        """
         return 0.0
 
     def diagonal(self, d: Vector) -> Vector:
@@ -62,6 +88,16 @@ class Products:
 
         It stands for that of ``X' L X``, with L a weighted Laplacian of pairs whose diagonal is d: as if every row were
         compared with the mean row.
+
+        Parameters
+        ----------
+        d : ndarray of shape (n_rows,)
+            Diagonal of the Laplacian.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            The diagonal.
         """
         mean = self.backward(d) / d.sum()
         return np.asarray(np.maximum(self.squares(d) - d.sum() * mean**2, 0.0))
@@ -74,6 +110,22 @@ def make_products(
 
     `queries` tells which rows are compared with each other; without it all are. `columns` are those of
     ``inspect_columns`` or :func:`~kernelrank.solvers.find_common_columns`, if they are known already.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR matrix, CSC matrix} of shape (n_rows, n_columns)
+        Matrix of float32 or float64; a sparse one in canonical form.
+    n_threads : int, default=1
+        Number of threads.
+    queries : ndarray of int32 of shape (n_rows,), optional
+        Query of each row, 0, 1, ...: which rows are compared with each other. All are by default.
+    columns : Columns, optional
+        Columns that are shifted, and constant columns, if they are known already.
+
+    Returns
+    -------
+    Products
+        The products.
     """
     X, first = _readable(X), first_rows(queries, X.shape[0])
     multiply = _sparse_products if sp.issparse(X) else _dense_products
@@ -105,7 +157,20 @@ def _readable(X: Any) -> Any:
 
 
 def restrict(products: Products, project: Callable[[Vector], Vector]) -> Products:
-    """Return products with X P, where P is an orthogonal projection; the matrix X P is not formed."""
+    """Return products with X P, where P is an orthogonal projection; the matrix X P is not formed.
+
+    Parameters
+    ----------
+    products : Products
+        Products with X.
+    project : callable
+        Multiplies a vector with P.
+
+    Returns
+    -------
+    Products
+        Products with X P.
+    """
     return replace(
         products,
         forward=lambda w, *out: products.forward(project(w), *out),

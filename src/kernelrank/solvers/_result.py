@@ -62,7 +62,15 @@ def gap_goal(tol: float, objective: float, at_zero: float) -> float:
 
 
 class Plane(NamedTuple):
-    """A plane below a risk: ``R(w) >= slope @ w + offset`` for every w."""
+    """A plane below a risk: ``R(w) >= slope @ w + offset`` for every w.
+
+    Attributes
+    ----------
+    slope : ndarray of shape (n_features,)
+        Slope of the plane.
+    offset : float
+        Its value at w = 0.
+    """
 
     slope: NDArray[np.float64]
     offset: float
