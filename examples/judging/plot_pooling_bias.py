@@ -38,11 +38,12 @@ for name, found in (("pooled", pooled), ("leave-pair-out", pairs)):
     )
 
 # %%
-# Each point is the estimate for one data set. Both kinds vary a lot from one small data set to the next, but only pooled
-# estimates go wrong with alpha: at 100, nearly every positive row is below every negative one. The mean of leave-pair-out
-# is 0.52 here, about two standard errors from the truth, and 0.50 for the 10,000 data sets of :doc:`/docs/auc`.
+# Each point is the estimate for one data set. Both kinds vary a lot from one small data set to the next, but only
+# pooled estimates go wrong with alpha: at 100, nearly every positive row is below every negative one. The mean of
+# leave-pair-out is 0.52 here, about two standard errors from the truth, and 0.50 for the 10,000 data sets of
+# :doc:`/docs/auc`.
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for k, alpha in enumerate(alphas):
+for k in range(4):
     for found, place, color, marker in ((pooled, k - 0.2, "#D55E00", "s"), (pairs, k + 0.2, "#0072B2", "o")):
         ax.scatter(place + rng.uniform(-0.15, 0.15, 200), found[:, k], s=6, color=color, alpha=0.4, linewidth=0)
         mean = ax.scatter(place, found[:, k].mean(), s=80, color=color, marker=marker, edgecolor="black", zorder=3)
