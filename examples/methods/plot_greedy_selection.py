@@ -25,8 +25,8 @@ order = X.columns[model.selected_]
 
 # %%
 # ``errors_`` has the mean squared error over pairs of held-out training rows. The features were chosen by it, so it is
-# optimistic, and the first k features are evaluated on the test rows, too. The mean over all pairs is twice the variance
-# of the residuals.
+# optimistic, and the first k features are evaluated on the test rows, too. There, the mean over all pairs is twice the
+# variance of the residuals.
 test_errors = []
 for k in range(1, 31):
     ranker = RankRLS(alpha=0.01).fit(X_train[order[:k]], y_train)

@@ -29,7 +29,7 @@ model = OrdinalSVM(alpha=0.01, classes=names).fit(scaler.transform(X_train), y_t
 new = scaler.transform(X_test)
 predicted, scores = model.predict(new), model.score_samples(new)
 two_off = np.isin(predicted, ["mild", "severe"]) & np.isin(y_test, ["mild", "severe"]) & (predicted != y_test)
-print(f"{model.score(new, y_test):.0%} of {len(y_test)} patients are right; {two_off.sum()} are off by two categories")
+print(f"{model.score(new, y_test):.0%} of {len(y_test)} predictions are right; {two_off.sum()} are two categories off")
 print(f"The most frequent category alone would be right for {np.mean(y_test == 'medium'):.0%}.")
 
 # %%

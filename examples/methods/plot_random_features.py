@@ -3,8 +3,8 @@ Random features and basis rows
 ==============================
 A kernel matrix has a row and a column for every training row, which is too much for large data. Two maps lead to a
 linear model instead: random Fourier features, computed by scikit-learn's ``RBFSampler``, and the kernels of randomly
-drawn basis rows, computed by :class:`~kernelrank.NystromMap`. Basis rows adapt to the data: here, ten of them rank about
-as well as two hundred random features. See :doc:`/docs/kernels`.
+drawn basis rows, computed by :class:`~kernelrank.NystromMap`. Basis rows adapt to the data: here, ten of them rank
+about as well as two hundred random features. See :doc:`/docs/kernels`.
 """
 
 # %%

@@ -31,7 +31,7 @@ print(f"concordance of {len(test)} test patients: {found.concordance:.2f} ({foun
 
 # %%
 # The estimate of Kaplan and Meier: a death among n patients who are still in the study multiplies the share alive by
-# 1 - 1/n. Ticks are patients who left.
+# 1 - 1/n. Ticks are patients who left; the last steps of each curve rest on few patients.
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 group = np.digitize(scores, np.quantile(scores, [1 / 3, 2 / 3]))
 styles = {2: ("low risk", "#0072B2", "-"), 1: ("middle", "#E69F00", "-."), 0: ("high risk", "#D55E00", "--")}
