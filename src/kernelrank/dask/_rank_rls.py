@@ -81,7 +81,7 @@ class RankRLS(OnCollections, Ranker):
     random_state : int, RandomState instance or None, default=0
         Not used.
     client : distributed.Client, default=None
-        By default the client that was made last in this process; see :class:`RankSVM`.
+        By default the client that was made last in this process; see :class:`~kernelrank.dask.RankSVM`.
 
     Attributes
     ----------

@@ -132,7 +132,7 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
     verbose : int or callable, default=0
         Progress to show, as in :class:`kernelrank.RankSVMCV`.
     client : distributed.Client, default=None
-        By default the client that was made last in this process; see :class:`RankSVM`.
+        By default the client that was made last in this process; see :class:`~kernelrank.dask.RankSVM`.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class RankSVMCV(OnCollections, kernelrank.estimators.RankSVMCV):
     -----
     Utilities, query ids and weights of all rows are in this process as well, for the folds and the scores: about 50
     bytes per row. So are the scores of held-out rows, once per fit. Without queries the scores of all rows are gathered
-    in every iteration, as with ``counting="gather"`` of :class:`RankSVM`.
+    in every iteration, as with ``counting="gather"`` of :class:`~kernelrank.dask.RankSVM`.
 
     Examples
     --------

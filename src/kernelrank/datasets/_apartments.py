@@ -31,7 +31,7 @@ class Apartments(NamedTuple):
 
 
 def apartments_path() -> Path:
-    """Return the path of the file that :func:`load_apartments` reads, such as for the command line.
+    """Return the path of the file that :func:`~kernelrank.datasets.load_apartments` reads.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def load_apartments() -> Apartments:
 
     See Also
     --------
-    apartments_path : The file, for other readers and for the command line.
+    kernelrank.datasets.apartments_path : The file, for other readers and for the command line.
     kernelrank.pipelines.make_table_ranker : Pipelines that prepare the columns of such a table.
 
     Examples

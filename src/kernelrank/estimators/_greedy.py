@@ -126,15 +126,15 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
     r"""Linear regularised least squares with features selected greedily by the leave-one-out error.
 
     The selection starts without features. Each step adds the feature that minimises the leave-one-out mean squared
-    error [1]_. The error of every candidate is exact, the same as that of refitting :class:`RLS` with the same alpha
-    without each row, but nothing is refitted.
+    error [1]_. The error of every candidate is exact, the same as that of refitting :class:`~kernelrank.RLS` with the
+    same alpha without each row, but nothing is refitted.
 
     Parameters
     ----------
     n_features : int, default=None
         Number of features to select. None means as long as the error decreases, and at least one.
     alpha : float, default=1e-3
-        Weight of the squared norm against the MEAN squared error, as in :class:`RLS`.
+        Weight of the squared norm against the MEAN squared error, as in :class:`~kernelrank.RLS`.
     verbose : int or callable, default=0
         1 prints a line per selected feature. A function is called after each selection instead, with how many of how
         many are done.
@@ -148,7 +148,7 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
     coef_ : ndarray of shape (n_features,) or (n_outputs, n_features_in_)
-        Coefficients of :class:`RLS` fitted to the selected features; zero elsewhere.
+        Coefficients of :class:`~kernelrank.RLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
         The constant of that model, per output.
     n_features_in_ : int
@@ -223,15 +223,15 @@ class GreedyRankRLS(_GreedySelector, Ranker):
     r"""Linear least-squares ranking with features selected greedily by the error on held-out queries.
 
     The selection starts without features. Each step adds the feature that minimises the squared error over pairs of
-    held-out rows [1]_. The error of every candidate is exact, the same as that of refitting :class:`RankRLS`, but
-    nothing is refitted.
+    held-out rows [1]_. The error of every candidate is exact, the same as that of refitting
+    :class:`~kernelrank.RankRLS`, but nothing is refitted.
 
     Parameters
     ----------
     n_features : int, default=None
         Number of features to select. None means as long as the error decreases, and at least one.
     alpha : float, default=1e-3
-        Weight of the squared norm against the AVERAGE loss, as in :class:`RankRLS`.
+        Weight of the squared norm against the AVERAGE loss, as in :class:`~kernelrank.RankRLS`.
     query_weighting : {"query", "pair"}, default="query"
         With "query" the loss is averaged inside each query, then over the queries that have a pair; with "pair" every
         pair has the same weight. Held-out errors are averaged in the same way; without queries, a fold counts as a
@@ -256,9 +256,9 @@ class GreedyRankRLS(_GreedySelector, Ranker):
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
     coef_ : ndarray of shape (n_features,) or (n_outputs, n_features_in_)
-        Coefficients of :class:`RankRLS` fitted to the selected features; zero elsewhere.
+        Coefficients of :class:`~kernelrank.RankRLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
-        As in :class:`RankRLS`: 0 with queries.
+        As in :class:`~kernelrank.RankRLS`: 0 with queries.
     n_features_in_ : int
         Features seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)

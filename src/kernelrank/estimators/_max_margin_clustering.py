@@ -22,7 +22,7 @@ _ROUNDING = 1e-12  # relative, of a share of the rows
 class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
     r"""Two clusters that a least-squares classifier separates best.
 
-    Finds labels y of -1 and 1 that minimise the objective of :class:`RLS` fitted to them,
+    Finds labels y of -1 and 1 that minimise the objective of :class:`~kernelrank.RLS` fitted to them,
 
     .. math:: \min_{f, b} \frac{1}{m} \sum_i (y_i - f(x_i) - b)^2 + \alpha \|f\|^2,
 
@@ -36,8 +36,8 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
     Parameters
     ----------
     alpha : float, default=1e-2
-        Weight of the squared norm relative to the MEAN squared error, as in :class:`RLS`. A small alpha allows more
-        complex boundaries, and the search then finds more local optima.
+        Weight of the squared norm relative to the MEAN squared error, as in :class:`~kernelrank.RLS`. A small alpha
+        allows more complex boundaries, and the search then finds more local optima.
     kernel : str, Kernel or callable, default="linear"
         "linear", "gaussian", "polynomial", a kernel of :mod:`kernelrank.kernels`, a name that scikit-learn knows, a
         function, or "precomputed".
@@ -49,7 +49,8 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
     n_init : int, default=10
         Number of starts, of which the best result is kept.
     n_basis : int, default=None
-        Number of basis rows, drawn at random, whose kernels are combined, as in :class:`RLS`. None means all rows.
+        Number of basis rows, drawn at random, whose kernels are combined, as in :class:`~kernelrank.RLS`. None means
+        all rows.
     random_state : int, RandomState instance or None, default=0
         For the starts, and the draw of `n_basis` rows.
 
@@ -80,7 +81,7 @@ class MaxMarginClustering(ClusterMixin, MeanLoss):  # type: ignore[misc]
 
     See Also
     --------
-    RLS : The model, for given labels.
+    kernelrank.RLS : The model, for given labels.
 
     Notes
     -----

@@ -44,13 +44,13 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         function, or "precomputed".
     n_basis : int, default=None
         Number of basis rows, drawn at random, for kernels other than the linear one: the model is a combination of
-        their kernels, as with :class:`NystromMap`. None means all rows, which is exact.
+        their kernels, as with :class:`~kernelrank.NystromMap`. None means all rows, which is exact.
     classes : array-like of shape (n_classes,), default=None
         Classes from the lowest to the highest. None means sorted; text is then in alphabetical order.
     tol : float, default=1e-3
         Stop at a certified gap of ``tol`` times the objective of ``w = 0``. That objective is at most 1: the mean over
         thresholds of ``2 * min(share of rows below, share of rows above)``. If the objective is less than a tenth of
-        it, the required gap is smaller in proportion, as in :class:`RankSVM`.
+        it, the required gap is smaller in proportion, as in :class:`~kernelrank.RankSVM`.
     max_iter : int, default=1000
         Maximum number of iterations, each with two products with the features.
     n_jobs : int, default=None
@@ -58,7 +58,7 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
     random_state : int, RandomState instance or None, default=0
         Seed of the draw of `n_basis` rows.
     verbose : int or callable, default=0
-        As in :class:`RankSVM`.
+        As in :class:`~kernelrank.RankSVM`.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
     n_iter_ : int
         Number of iterations.
     history_ : structured ndarray of shape (n_iter,)
-        As in :class:`RankSVM`.
+        As in :class:`~kernelrank.RankSVM`.
     n_features_in_ : int
         Features seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -91,14 +91,14 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
 
     See Also
     --------
-    RankSVM : Ranker for any number of levels, without thresholds.
-    RankingClassifier : Thresholds on the scores of any ranker.
+    kernelrank.RankSVM : Ranker for any number of levels, without thresholds.
+    kernelrank.RankingClassifier : Thresholds on the scores of any ranker.
 
     Notes
     -----
     For given scores the best thresholds can be computed one by one, and the minimum over thresholds is a convex
     function of the scores (:class:`kernelrank.losses.OrdinalHinge`). So the solver, and its certificate, are those of
-    :class:`RankSVM`. An iteration takes O(m s + m log m + m r) time, with s non-zero features per row.
+    :class:`~kernelrank.RankSVM`. An iteration takes O(m s + m log m + m r) time, with s non-zero features per row.
 
     ``score`` is accuracy, as for every classifier of scikit-learn. To measure the order of rows, use
     :func:`kernelrank.metrics.concordance_index` with ``score_samples``.

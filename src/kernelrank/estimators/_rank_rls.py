@@ -26,7 +26,7 @@ from kernelrank.solvers.least_squares import NO_CLOSED_FORM, ClassesHoldOut, Hol
 
 
 class RankingLeastSquares(HoldsOut, Ranker):
-    """The loss of :class:`RankRLS`, which ``RankRLSCV`` minimises as well."""
+    """The loss of :class:`~kernelrank.RankRLS`, which ``RankRLSCV`` minimises as well."""
 
     ties: Literal["keep", "drop"]
     cost: Literal["magnitude", "unit", "relative"]
@@ -152,8 +152,8 @@ class RankRLS(RankingLeastSquares, OnlineLeastSquares):
     The model keeps the training data for held-out predictions, but does not pickle them. A fit computes a Cholesky
     factor; held-out predictions share one eigenvalue decomposition.
 
-    Other array libraries are accepted as by :class:`RLS`, but not by :meth:`fit_pairs`, ``cost="relative"``, or
-    :meth:`leave_pair_out` with ``ties="drop"``, which are for NumPy.
+    Other array libraries are accepted as by :class:`~kernelrank.RLS`, but not by :meth:`fit_pairs`,
+    ``cost="relative"``, or :meth:`leave_pair_out` with ``ties="drop"``, which are for NumPy.
 
     References
     ----------

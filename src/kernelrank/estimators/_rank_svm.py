@@ -110,7 +110,7 @@ class RankSVM(SVMRanker):
 
     See Also
     --------
-    RankSVMCV : Chooses alpha by cross-validation.
+    kernelrank.RankSVMCV : Chooses alpha by cross-validation.
     kernelrank.metrics.concordance_index : What `score` returns, for any scores.
     kernelrank.pairs.weigh_clicks : Rows and weights for training on clicks.
     kernelrank.plots.ConvergenceDisplay : Plots `history_`.

@@ -35,9 +35,9 @@ Vector = NDArray[np.float64]
 class RankSVMCV(SVMRanker):
     r"""Ranking SVM with built-in cross-validation of ``alpha``, and of the kernel.
 
-    Fits :class:`RankSVM` for every alpha on every fold, and on all rows. Cutting planes do not depend on alpha, so
-    each solution uses those of larger alphas. With the hinge, a path of
-    20 alphas costs 1.5 to 3 times the fit at its smallest one. Each solution has its certificate.
+    Fits :class:`~kernelrank.RankSVM` for every alpha on every fold, and on all rows. Cutting planes do not depend on
+    alpha, so each solution uses those of larger alphas. With the hinge, a path of 20 alphas costs 1.5 to 3 times the
+    fit at its smallest one. Each solution has its certificate.
 
     Parameters
     ----------
@@ -58,18 +58,18 @@ class RankSVMCV(SVMRanker):
         the better the greater; NaN if it is not defined for them. It gets `sample_weight` too, if
         there are weights and it has such a parameter. Concordance by default.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        Loss of a pair, as in :class:`RankSVM`.
+        Loss of a pair, as in :class:`~kernelrank.RankSVM`.
     kernel : str, Kernel, callable, or a list of these, default="linear"
         Of a list, the best one is chosen together with alpha. All have the same folds and basis rows; features of two
         of them are in memory at a time. A linear one among them ignores `n_basis`.
     n_basis : int, default=None
-        Number of basis rows, drawn at random, as in :class:`RankSVM`. None means all rows.
+        Number of basis rows, drawn at random, as in :class:`~kernelrank.RankSVM`. None means all rows.
     query_weighting : {"query", "pair"}, default="query"
-        Whether every query or every pair counts the same, as in :class:`RankSVM`.
+        Whether every query or every pair counts the same, as in :class:`~kernelrank.RankSVM`.
     positive : bool, default=False
-        Whether weights must not be negative, as in :class:`RankSVM`.
+        Whether weights must not be negative, as in :class:`~kernelrank.RankSVM`.
     tol : float, default=1e-3
-        Certified gap at which each fit stops, as in :class:`RankSVM`.
+        Certified gap at which each fit stops, as in :class:`~kernelrank.RankSVM`.
     max_iter : int, default=1000
         Largest number of iterations of each fit.
     n_jobs : int, default=None
@@ -126,7 +126,7 @@ class RankSVMCV(SVMRanker):
 
     See Also
     --------
-    RankSVM : One alpha.
+    kernelrank.RankSVM : One alpha.
     kernelrank.model_selection.coef_intervals : How certain coefficients are.
 
     Notes
@@ -135,7 +135,7 @@ class RankSVMCV(SVMRanker):
     products, but in no pair. With a kernel, basis rows of a fold have no influence on what is learnt without it
     (:meth:`kernelrank.NystromMap.without`); parameters of the kernel that depend on data are those of all rows.
     Memory beyond X, or the features that a kernel makes: about 170 bytes per row (210 with queries), whatever the
-    number of folds, and vectors of features as for :class:`RankSVM`, with one more for each fold.
+    number of folds, and vectors of features as for :class:`~kernelrank.RankSVM`, with one more for each fold.
 
     Examples
     --------
@@ -264,7 +264,7 @@ class RankSVMCV(SVMRanker):
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or KroneckerRows
             A data-frame column named "qid" is taken as the query of each row.
         pairs : array-like of shape (n_pairs, 2)
-            Rows of X, ``[winner, loser]``, as in :meth:`RankSVM.fit_pairs`.
+            Rows of X, ``[winner, loser]``, as in :meth:`~kernelrank.RankSVM.fit_pairs`.
         weight : array-like of shape (n_pairs,), optional
             Weights of the pairs, in training and in the scores.
         qid : array-like of shape (n_samples,), optional

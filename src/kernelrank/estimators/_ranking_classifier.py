@@ -22,8 +22,8 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
     """Classifier of ordered categories by thresholds on the scores of a ranker.
 
     The ranker is fitted to the order of the categories. Then thresholds are set on its scores of the training rows, so
-    that as few rows as possible are put into a wrong category. :class:`OrdinalSVM` learns scores and thresholds
-    together.
+    that as few rows as possible are put into a wrong category. :class:`~kernelrank.OrdinalSVM` learns scores and
+    thresholds together.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class RankingClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore
 
     See Also
     --------
-    OrdinalSVM : Learns scores and thresholds together.
+    kernelrank.OrdinalSVM : Learns scores and thresholds together.
 
     Notes
     -----

@@ -36,7 +36,7 @@ class MeanLoss(LeastSquaresEstimator):
 
 
 class MeanLeastSquares(RegressorMixin, MeanLoss, HoldsOut):  # type: ignore[misc]
-    """Regression with the loss of :class:`RLS`, which ``RLSCV`` minimises as well."""
+    """Regression with the loss of :class:`~kernelrank.RLS`, which ``RLSCV`` minimises as well."""
 
 
 class RLS(MeanLeastSquares, OnlineLeastSquares):
@@ -46,8 +46,9 @@ class RLS(MeanLeastSquares, OnlineLeastSquares):
 
     .. math:: \frac{1}{m} \sum_i (y_i - f(x_i) - b)^2 + \alpha \|f\|^2,
 
-    in closed form. It is the pointwise baseline of :class:`RankRLS`, for two classes as well: give them as numbers, and
-    rank by predictions (``scoring=kernelrank.metrics.make_ranking_scorer("auc")`` in scikit-learn's searches).
+    in closed form. It is the pointwise baseline of :class:`~kernelrank.RankRLS`, for two classes as well: give them as
+    numbers, and rank by predictions (``scoring=kernelrank.metrics.make_ranking_scorer("auc")`` in scikit-learn's
+    searches).
 
     Parameters
     ----------

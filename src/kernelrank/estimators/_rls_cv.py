@@ -168,8 +168,8 @@ def _largest_eigenvalue(model: LeastSquaresModel) -> float:
 class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
     r"""Least-squares ranking that chooses ``alpha``, and a kernel, by exact cross-validation, without a single refit.
 
-    One decomposition of the training data gives the held-out predictions for every alpha; see :class:`RankRLS`. Several
-    kernels take one each.
+    One decomposition of the training data gives the held-out predictions for every alpha; see
+    :class:`~kernelrank.RankRLS`. Several kernels take one each.
 
     Parameters
     ----------
@@ -181,19 +181,19 @@ class RankRLSCV(_ChoosesAlpha, RankingLeastSquares):
         What is held out: every pair of rows, for one ranking; every query; or folds, which never split a query. The
         default is "leave-query-out" with queries; without, "leave-pair-out", or ten folds for more than 5,000 rows.
     scoring : str, RankingScorer or callable, default=None
-        Score to maximise, as in :class:`RankSVMCV`. Concordance by default. "leave-pair-out" has no other, except for
-        "auc", which is the same with two classes.
+        Score to maximise, as in :class:`~kernelrank.RankSVMCV`. Concordance by default. "leave-pair-out" has no other,
+        except for "auc", which is the same with two classes.
     kernel : str, Kernel, callable, or a list of these, default="linear"
-        As in :class:`RankRLS`; the best of a list is chosen together with alpha. All are compared on the same folds,
-        and with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
+        As in :class:`~kernelrank.RankRLS`; the best of a list is chosen together with alpha. All are compared on the
+        same folds, and with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
     n_basis : int, default=None
-        Number of basis rows, drawn at random, as in :class:`RankRLS`. None means all rows.
+        Number of basis rows, drawn at random, as in :class:`~kernelrank.RankRLS`. None means all rows.
     ties : {"keep", "drop"}, default="keep"
-        Whether pairs of rows with equal utilities count, as in :class:`RankRLS`.
+        Whether pairs of rows with equal utilities count, as in :class:`~kernelrank.RankRLS`.
     cost : {"magnitude", "unit", "relative"}, default="magnitude"
-        Target of a pair, and weight of its error, as in :class:`RankRLS`.
+        Target of a pair, and weight of its error, as in :class:`~kernelrank.RankRLS`.
     query_weighting : {"query", "pair"}, default="query"
-        Whether every query or every pair counts the same, as in :class:`RankRLS`.
+        Whether every query or every pair counts the same, as in :class:`~kernelrank.RankRLS`.
     random_state : int, RandomState instance or None, default=0
         For shuffled folds, and the draw of `n_basis` rows.
 
@@ -338,10 +338,10 @@ class RLSCV(_ChoosesAlpha, MeanLeastSquares):
     scoring : callable, default=None
         Score to maximise: a function ``(y_true, y_pred)``. Minus the mean squared error by default.
     kernel : str, Kernel, callable, or a list of these, default="linear"
-        As in :class:`RLS`; the best of a list is chosen together with alpha. All are compared on the same folds, and
-        with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
+        As in :class:`~kernelrank.RLS`; the best of a list is chosen together with alpha. All are compared on the same
+        folds, and with the same rows drawn for `n_basis`. Matrices of at most two kernels are in memory at a time.
     n_basis : int, default=None
-        Number of basis rows, drawn at random, as in :class:`RLS`. None means all rows.
+        Number of basis rows, drawn at random, as in :class:`~kernelrank.RLS`. None means all rows.
     random_state : int, RandomState instance or None, default=0
         For shuffled folds, and the draw of `n_basis` rows.
 

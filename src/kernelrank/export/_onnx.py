@@ -62,7 +62,7 @@ def to_onnx(model: Any, feature_names: Any = None, *, dtype: Literal["float64", 
 
     See Also
     --------
-    to_sql : Write a linear model as SQL.
+    kernelrank.export.to_sql : Write a linear model as SQL.
 
     Notes
     -----

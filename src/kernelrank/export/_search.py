@@ -44,7 +44,7 @@ def to_elasticsearch(model: Any, name: str, feature_names: Any = None, *, bounds
     Parameters
     ----------
     model : estimator or Pipeline
-        As in :func:`to_sql`.
+        As in :func:`~kernelrank.export.to_sql`.
     name : str
         Name of the model in the search engine.
     feature_names : list of str, optional
@@ -72,8 +72,8 @@ def to_elasticsearch(model: Any, name: str, feature_names: Any = None, *, bounds
 
     See Also
     --------
-    to_opensearch : Write a model for OpenSearch.
-    to_solr : Write a model for Solr.
+    kernelrank.export.to_opensearch : Write a model for OpenSearch.
+    kernelrank.export.to_solr : Write a model for Solr.
 
     Notes
     -----
@@ -118,13 +118,13 @@ def to_opensearch(model: Any, name: str, feature_names: Any = None, *, bounds: A
     Parameters
     ----------
     model : estimator or Pipeline
-        As in :func:`to_sql`.
+        As in :func:`~kernelrank.export.to_sql`.
     name : str
         Name of the model in the search engine.
     feature_names : list of str, optional
-        As in :func:`to_elasticsearch`.
+        As in :func:`~kernelrank.export.to_elasticsearch`.
     bounds : {array-like, sparse matrix, data frame}, optional
-        As in :func:`to_elasticsearch`.
+        As in :func:`~kernelrank.export.to_elasticsearch`.
 
     Returns
     -------
@@ -134,12 +134,12 @@ def to_opensearch(model: Any, name: str, feature_names: Any = None, *, bounds: A
     Raises
     ------
     sklearn.exceptions.NotFittedError, TypeError, ValueError
-        As in :func:`to_elasticsearch`.
+        As in :func:`~kernelrank.export.to_elasticsearch`.
 
     Notes
     -----
-    The plugin [1]_ was derived from that of Elasticsearch and takes the same body; see :func:`to_elasticsearch`. That
-    Lucene allows no negative scores is among its common issues [2]_.
+    The plugin [1]_ was derived from that of Elasticsearch and takes the same body; see
+    :func:`~kernelrank.export.to_elasticsearch`. That Lucene allows no negative scores is among its common issues [2]_.
 
     References
     ----------
@@ -167,13 +167,13 @@ def to_solr(
     Parameters
     ----------
     model : estimator or Pipeline
-        As in :func:`to_sql`.
+        As in :func:`~kernelrank.export.to_sql`.
     name : str
         Name of the model in Solr.
     feature_names : list of str, optional
-        As in :func:`to_elasticsearch`; names in the feature store.
+        As in :func:`~kernelrank.export.to_elasticsearch`; names in the feature store.
     bounds : {array-like, sparse matrix, data frame}, optional
-        As in :func:`to_elasticsearch`.
+        As in :func:`~kernelrank.export.to_elasticsearch`.
     store : str, optional
         Feature store, by default Solr's default one.
 
@@ -185,13 +185,13 @@ def to_solr(
     Raises
     ------
     sklearn.exceptions.NotFittedError, TypeError, ValueError
-        As in :func:`to_elasticsearch`.
+        As in :func:`~kernelrank.export.to_elasticsearch`.
 
     Notes
     -----
     The class is ``org.apache.solr.ltr.model.LinearModel`` [1]_, with one weight per feature and a
     ``StandardNormalizer`` for each feature that a scaler centres. Scores, and features of categories and missing
-    values, are as in :func:`to_elasticsearch`, if the default value of features is 0.
+    values, are as in :func:`~kernelrank.export.to_elasticsearch`, if the default value of features is 0.
 
     References
     ----------

@@ -54,7 +54,7 @@ def to_sql(model: Any, feature_names: Any = None, *, table: str | None = None) -
 
     See Also
     --------
-    to_onnx : Export kernels as well.
+    kernelrank.export.to_onnx : Export kernels as well.
 
     Notes
     -----

@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 def parts_of_rows(model: Any, X: Any, feature_names: Any = None) -> tuple[list[str], Array]:
     """Return the names of the original columns, and what each contributes to the score of each row.
 
-    The difference of two rows of the result is that of :func:`explain`. TypeError or ValueError says why a model has no
-    such contributions.
+    The difference of two rows of the result is that of :func:`~kernelrank.inspection.explain`. TypeError or ValueError
+    says why a model has no such contributions.
     """
     steps, last = unwrap(model)
     if getattr(last, "coef_", None) is None:

@@ -53,16 +53,16 @@ def dump_svmlight(
 
     See Also
     --------
-    load_svmlight : Read such a file.
+    kernelrank.io.load_svmlight : Read such a file.
 
     Notes
     -----
     Numbers are written with the fewest digits that round to the same float64, or float32 if X has
     that type. NaN and infinity are written as ``nan`` and ``inf``.
 
-    The data read back by :func:`load_svmlight` differ in these respects only: zeros are not stored, columns after the
-    last nonzero one are missing unless ``n_features`` is set, an id ``"7"`` becomes the number 7, and comments have no
-    leading or trailing white space.
+    The data read back by :func:`~kernelrank.io.load_svmlight` differ in these respects only: zeros are not stored,
+    columns after the last nonzero one are missing unless ``n_features`` is set, an id ``"7"`` becomes the number 7, and
+    comments have no leading or trailing white space.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def load_svmlight(
 
     See Also
     --------
-    dump_svmlight : Write such a file.
+    kernelrank.io.dump_svmlight : Write such a file.
 
     Notes
     -----
@@ -113,7 +113,7 @@ def load_svmlight(
 
     Numbers are decimal, ``nan`` or ``inf``, and are rounded to the nearest float64 or float32. Numbers below the
     smallest subnormal become zero or that subnormal; numbers that would overflow raise an error. Comments and ids are
-    decoded as UTF-8 with ``surrogateescape``, so :func:`dump_svmlight` writes the original bytes.
+    decoded as UTF-8 with ``surrogateescape``, so :func:`~kernelrank.io.dump_svmlight` writes the original bytes.
 
     Peak memory is close to the size of the result: numbers are appended to the arrays that are returned.
 

@@ -190,7 +190,7 @@ class RowStore(UnformedRows):
         path : path
             The folder; see :meth:`write`.
         source : path or binary file object
-            As for :func:`load_svmlight`.
+            As for :func:`~kernelrank.io.load_svmlight`.
         n_features : int, optional
             Number of features. By default that of the file; with `dense` it must be given.
         zero_based : bool, default=False
@@ -277,7 +277,7 @@ class RowStore(UnformedRows):
         Raises
         ------
         ValueError
-            As for :func:`load_table` and :meth:`write`.
+            As for :func:`~kernelrank.io.load_table` and :meth:`write`.
         """
         PATH("source", source)
         TEXT("target", target)

@@ -95,9 +95,9 @@ def load_table(
     -------
     Table
         Named tuple ``(X, y, qid, weight, observed)``. X is a data frame of the first of polars, pandas and pyarrow that
-        is installed. As with :func:`load_svmlight`, ``qid`` of a text file is an int64 array if all ids are integers
-        without leading zeros or a plus sign, and otherwise an object array of strings. Ids of a Parquet file keep their
-        type.
+        is installed. As with :func:`~kernelrank.io.load_svmlight`, ``qid`` of a text file is an int64 array if all ids
+        are integers without leading zeros or a plus sign, and otherwise an object array of strings. Ids of a Parquet
+        file keep their type.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def split_table(
     *,
     numeric: bool = True,
 ) -> Table:
-    """Split a data frame as :func:`load_table` does; `name` is that of the file, for errors."""
+    """Split a data frame as :func:`~kernelrank.io.load_table` does; `name` is that of the file, for errors."""
     ids_in = ids_column(target, qid, weight, [*drop, observed])
     qid = ids_in if qid is not None or ids_in in frame.columns else None
     special = [column for column in (target, qid, weight, observed) if column is not None]

@@ -206,13 +206,14 @@ class PairwiseSquaredHinge(_PairwiseLoss):
     pairs : UtilityPairs or PreferencePairs
         Pairs of rows.
     query_weighting : {"query", "pair"}, default="query"
-        Whether every query or every pair counts the same, as for :class:`PairwiseHinge`.
+        Whether every query or every pair counts the same, as for :class:`~kernelrank.losses.PairwiseHinge`.
     total : float, optional
         The number of queries with a pair, or of pairs, of all rows, if these are only some of them.
 
     Notes
     -----
-    With c, d as in :class:`PairwiseHinge`, and L the Laplacian of the graph whose edges are the violated pairs,
+    With c, d as in :class:`~kernelrank.losses.PairwiseHinge`, and L the Laplacian of the graph whose edges are the
+    violated pairs,
 
     - ``value = (sum c + 2 (c - d) . p + p . L p) / N``,
     - ``g = 2 (c - d + L p) / N``, and the second derivative is ``2 L / N``.

@@ -15,9 +15,9 @@ NDCG of a query without a relevant row, would be zero divided by zero. `undefine
 - ``undefined=0``: 0, as in trec_eval, scikit-learn and LETOR.
 - ``undefined=1``: 1, as in XGBoost and LightGBM.
 
-The default is "skip", except for :func:`precision_at`, :func:`reciprocal_rank` and :func:`err`, which are 0 where
-nothing relevant is found: their default is 0. Means can be compared only if they treat such queries alike.
-``docs/ndcg.md`` shows how to reproduce the values of other programs.
+The default is "skip", except for :func:`~kernelrank.metrics.precision_at`, :func:`~kernelrank.metrics.reciprocal_rank`
+and :func:`~kernelrank.metrics.err`, which are 0 where nothing relevant is found: their default is 0. Means can be
+compared only if they treat such queries alike. ``docs/ndcg.md`` shows how to reproduce the values of other programs.
 
 **Ties.** Rows of a query with equal scores have no order. `ties` chooses the order to assume:
 
@@ -29,23 +29,24 @@ nothing relevant is found: their default is 0. Means can be compared only if the
   result then depends on that order.
 
 In metrics of pairs, `ties` is the value of a pair with equal scores and may be any number from 0 to 1; the values 0,
-0.5 and 1 have the meaning given above. (:func:`pairwise_error` is an error, so there 1 is the worst case.)
-:func:`kendall_tau` follows the definition of tau-b instead.
+0.5 and 1 have the meaning given above. (:func:`~kernelrank.metrics.pairwise_error` is an error, so there 1 is the worst
+case.) :func:`~kernelrank.metrics.kendall_tau` follows the definition of tau-b instead.
 
-:func:`pair_accuracy` compares scores with given pairs instead of true values.
+:func:`~kernelrank.metrics.pair_accuracy` compares scores with given pairs instead of true values.
 
-:func:`f_score` and :func:`best_f_score` evaluate binary decisions instead of an order. They use one threshold for all
-rows, have no queries, and count a score equal to the threshold as below it. :func:`threshold_at_rate` computes a
-threshold from the expected share of positive rows.
+:func:`~kernelrank.metrics.f_score` and :func:`~kernelrank.metrics.best_f_score` evaluate binary decisions instead of an
+order. They use one threshold for all rows, have no queries, and count a score equal to the threshold as below it.
+:func:`~kernelrank.metrics.threshold_at_rate` computes a threshold from the expected share of positive rows.
 
-Utilities may be censored, as in survival analysis: with ``observed=``, :func:`concordance_index`,
-:func:`pairwise_error` and :func:`kendall_tau` compare only pairs whose order is known, and
-:func:`cumulative_dynamic_auc` evaluates who is gone by a time.
+Utilities may be censored, as in survival analysis: with ``observed=``, :func:`~kernelrank.metrics.concordance_index`,
+:func:`~kernelrank.metrics.pairwise_error` and :func:`~kernelrank.metrics.kendall_tau` compare only pairs whose order is
+known, and :func:`~kernelrank.metrics.cumulative_dynamic_auc` evaluates who is gone by a time.
 
-The running time is O(m log m) for m rows, independent of the number of queries (see :func:`err` for the cost of ties).
+The running time is O(m log m) for m rows, independent of the number of queries (see :func:`~kernelrank.metrics.err` for
+the cost of ties).
 
-:func:`auc_interval` and :func:`concordance_interval` compute confidence intervals, and :func:`compare_scores` tests
-whether one scorer is better than another.
+:func:`~kernelrank.metrics.auc_interval` and :func:`~kernelrank.metrics.concordance_interval` compute confidence
+intervals, and :func:`~kernelrank.metrics.compare_scores` tests whether one scorer is better than another.
 """
 
 from kernelrank.metrics._auc import auc

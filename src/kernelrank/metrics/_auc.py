@@ -62,8 +62,8 @@ def auc(
 
     See Also
     --------
-    concordance_index : Generalisation to any true values.
-    auc_interval : Area with a confidence interval.
+    kernelrank.metrics.concordance_index : Generalisation to any true values.
+    kernelrank.metrics.auc_interval : Area with a confidence interval.
 
     Examples
     --------

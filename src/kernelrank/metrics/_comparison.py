@@ -156,8 +156,8 @@ def compare_scores(
 
     See Also
     --------
-    concordance_index : The metric that is compared; ties in the scores count half.
-    auc_interval : Confidence interval of a single area under the ROC curve.
+    kernelrank.metrics.concordance_index : The metric that is compared; ties in the scores count half.
+    kernelrank.metrics.auc_interval : Confidence interval of a single area under the ROC curve.
 
     Notes
     -----

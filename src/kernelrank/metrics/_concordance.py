@@ -83,8 +83,8 @@ def concordance_index(
 
     See Also
     --------
-    auc : Special case of two classes.
-    kendall_tau : Rank correlation on a scale from -1 to 1, with a penalty for ties.
+    kernelrank.metrics.auc : Special case of two classes.
+    kernelrank.metrics.kendall_tau : Rank correlation on a scale from -1 to 1, with a penalty for ties.
 
     Notes
     -----
@@ -138,13 +138,14 @@ def pairwise_error(
 ) -> Summary:
     """Compute the share of comparable pairs that the scores put in the wrong order.
 
-    The complement of :func:`concordance_index`. The parameters are the same, except that `ties` is the error of a pair
-    with equal scores.
+    The complement of :func:`~kernelrank.metrics.concordance_index`. The parameters are the same, except that `ties` is
+    the error of a pair with equal scores.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True utilities; rows with equal utilities are not compared. Or two columns, as in :func:`concordance_index`.
+        True utilities; rows with equal utilities are not compared. Or two columns, as in
+        :func:`~kernelrank.metrics.concordance_index`.
     y_score : array-like of shape (n_samples,)
         Predicted scores.
     qid : array-like of shape (n_samples,), optional
@@ -154,7 +155,8 @@ def pairwise_error(
     observed : array-like of shape (n_samples,), optional
         False (or 0) where the utility is censored: it is at least ``y_true[i]``.
     truncation : float, optional
-        Utility below which lower rows count, with the weights of Uno's concordance; see :func:`concordance_index`.
+        Utility below which lower rows count, with the weights of Uno's concordance; see
+        :func:`~kernelrank.metrics.concordance_index`.
     ties : float, default=0.5
         Error of a comparable pair with equal scores, from 0 (correct) to 1 (incorrect).
     undefined : {"skip", 0, 1}, default="skip"
@@ -225,7 +227,7 @@ def kendall_tau(
     qid : array-like of shape (n_samples,), optional
         Query of each row, in any order.
     observed : array-like of shape (n_samples,), optional
-        False where `y_true` is censored, as in :func:`concordance_index`.
+        False where `y_true` is censored, as in :func:`~kernelrank.metrics.concordance_index`.
     undefined : {"skip", 0, 1}, default="skip"
         Value of a query in which `y_true` or `y_score` is constant. With "skip" the query is left out of the mean.
     per_query : bool, default=False

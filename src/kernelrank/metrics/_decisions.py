@@ -79,8 +79,8 @@ def f_score(
 
     See Also
     --------
-    best_f_score : Best threshold for given rows.
-    threshold_at_rate : Threshold that needs no true values.
+    kernelrank.metrics.best_f_score : Best threshold for given rows.
+    kernelrank.metrics.threshold_at_rate : Threshold that needs no true values.
     kernelrank.model_selection.FScoreClassifier : Classifier that learns a threshold from training rows.
 
     Notes
@@ -139,7 +139,7 @@ def best_f_score(
 
     See Also
     --------
-    f_score : F-score of a given threshold.
+    kernelrank.metrics.f_score : F-score of a given threshold.
 
     Notes
     -----

@@ -153,7 +153,7 @@ def concordance_interval(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True utilities, as for :func:`concordance_index`.
+        True utilities, as for :func:`~kernelrank.metrics.concordance_index`.
     y_score : array-like of shape (n_samples,)
         Scores of a model that was not trained on these rows.
     qid : array-like of shape (n_samples,), optional
@@ -186,7 +186,7 @@ def concordance_interval(
 
     See Also
     --------
-    auc_interval : The same for two classes, with DeLong's variance.
+    kernelrank.metrics.auc_interval : The same for two classes, with DeLong's variance.
     kernelrank.model_selection.estimate_concordance : Concordance of a model on new rows, without a test set.
 
     Notes

@@ -66,7 +66,7 @@ def pair_accuracy(
 
     See Also
     --------
-    concordance_index : Share of all pairs of rows with different true values.
+    kernelrank.metrics.concordance_index : Share of all pairs of rows with different true values.
 
     Examples
     --------

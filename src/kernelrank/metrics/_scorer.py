@@ -89,7 +89,7 @@ def make_ranking_scorer(metric: str | Metric, *, greater_is_better: bool | None 
 
 
 class RankingScorer:
-    """Scorer that passes queries on to a ranking metric; made by :func:`make_ranking_scorer`.
+    """Scorer that passes queries on to a ranking metric; made by :func:`~kernelrank.metrics.make_ranking_scorer`.
 
     scikit-learn's own scorer class is not sufficient: it accepts metadata requests only while routing is enabled, and
     does not look for queries in X.

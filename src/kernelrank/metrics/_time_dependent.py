@@ -74,7 +74,7 @@ def cumulative_dynamic_auc(
 
     See Also
     --------
-    concordance_index : One number for all times.
+    kernelrank.metrics.concordance_index : One number for all times.
     kernelrank.plots.TimeDependentAUCDisplay : Plots it.
 
     Notes

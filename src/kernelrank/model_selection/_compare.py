@@ -77,9 +77,9 @@ def compare(
         Utilities, or two classes of any kind. Of censored utilities, a structured array or a data frame of two columns,
         a boolean one for what is observed and a numeric one.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
-        Which rows are held out, and which are compared; see :func:`estimate_concordance`.
+        Which rows are held out, and which are compared; see :func:`~kernelrank.model_selection.estimate_concordance`.
     cv : int, splitter or list of (train, test), default=None
-        Folds of "averaged" and "pooled"; see :func:`estimate_concordance`.
+        Folds of "averaged" and "pooled"; see :func:`~kernelrank.model_selection.estimate_concordance`.
     qid : array-like of shape (n_samples,), optional
         Query of each row. Only rows of the same query are compared, and they are held out together.
     groups : array-like of shape (n_samples,), optional
@@ -90,7 +90,7 @@ def compare(
     nested : bool, default=True
         Whether an estimator that chooses its parameters does so for each training set. False is fast, but optimistic.
     interval : {"rows", "jackknife"}, default=None
-        Variance that the intervals are based on; see :func:`estimate_concordance`.
+        Variance that the intervals are based on; see :func:`~kernelrank.model_selection.estimate_concordance`.
     confidence : float, default=0.95
         Confidence level of the intervals.
     params : dict, optional

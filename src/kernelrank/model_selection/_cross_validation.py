@@ -55,7 +55,7 @@ class PairCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Parameters of a cross-validation, checked: see :func:`estimate_concordance`."""
+    """Parameters of a cross-validation, checked: see :func:`~kernelrank.model_selection.estimate_concordance`."""
 
     strategy: Strategy
     cv: Any

@@ -190,12 +190,13 @@ def estimate_concordance(
         - "pooled": folds are held out, and all rows are compared by their held-out scores. Scores of different models
           are not comparable: the estimate is pessimistic, and a warning says so.
         - "tournament": each pair of rows is held out, and rows are compared by the number of others that they are
-          ranked above. See :func:`tournament_roc`.
+          ranked above. See :func:`~kernelrank.model_selection.tournament_roc`.
     cv : int, splitter or iterable of (train, test), default=None
         Folds of "averaged" (default: ten, or one per query) and "pooled" (default: one per row). A number is the
         largest number of folds: there are fewer if there are fewer rows or groups, or fewer of the rarer of two
-        classes. A splitter of entries, such as :class:`LeaveColumnsOut`, may split queries: only rows of a query that
-        are held out together are then compared, and the concordance of the query is the share of all these pairs.
+        classes. A splitter of entries, such as :class:`~kernelrank.model_selection.LeaveColumnsOut`, may split queries:
+        only rows of a query that are held out together are then compared, and the concordance of the query is the share
+        of all these pairs.
     qid : array-like of shape (n_samples,), optional
         Query of each row. Only rows of the same query are compared, and they are held out together.
     groups : array-like of shape (n_samples,), optional
@@ -251,9 +252,9 @@ def estimate_concordance(
 
     See Also
     --------
-    estimate_auc : The same for two classes.
-    permutation_test : Test whether the estimate is significant.
-    compare : Compare several estimators.
+    kernelrank.model_selection.estimate_auc : The same for two classes.
+    kernelrank.model_selection.permutation_test : Test whether the estimate is significant.
+    kernelrank.model_selection.compare : Compare several estimators.
 
     Notes
     -----
@@ -326,21 +327,22 @@ def estimate_auc(
 ) -> Estimate:
     """Estimate the area under the ROC curve of an estimator on new rows.
 
-    This is :func:`estimate_concordance` for two classes: folds are stratified where possible, and ``interval="rows"``
-    is DeLong's variance.
+    This is :func:`~kernelrank.model_selection.estimate_concordance` for two classes: folds are stratified where
+    possible, and ``interval="rows"`` is DeLong's variance.
 
     Parameters
     ----------
     estimator : estimator
-        A classifier, or any estimator of scikit-learn that returns one score per row; see :func:`estimate_concordance`.
+        A classifier, or any estimator of scikit-learn that returns one score per row; see
+        :func:`~kernelrank.model_selection.estimate_concordance`.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
         Two distinct values of any kind; the larger one is positive.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
-        Which rows are held out, and which are compared; see :func:`estimate_concordance`.
+        Which rows are held out, and which are compared; see :func:`~kernelrank.model_selection.estimate_concordance`.
     cv : int, splitter or iterable of (train, test), default=None
-        Folds of "averaged" and "pooled"; see :func:`estimate_concordance`.
+        Folds of "averaged" and "pooled"; see :func:`~kernelrank.model_selection.estimate_concordance`.
     qid : array-like of shape (n_samples,), optional
         Query of each row. Only rows of the same query are compared, and they are held out together.
     groups : array-like of shape (n_samples,), optional
@@ -351,7 +353,7 @@ def estimate_auc(
     nested : bool, default=True
         Whether an estimator that chooses its parameters does so for each training set. False is fast, but optimistic.
     interval : {"rows", "jackknife"}, default=None
-        Variance that the interval is based on; see :func:`estimate_concordance`.
+        Variance that the interval is based on; see :func:`~kernelrank.model_selection.estimate_concordance`.
     confidence : float, default=0.95
         Confidence level of the interval.
     params : dict, optional
@@ -370,7 +372,7 @@ def estimate_auc(
 
     See Also
     --------
-    tournament_roc : Compute the whole curve.
+    kernelrank.model_selection.tournament_roc : Compute the whole curve.
     kernelrank.metrics.auc_interval : Compute the area and its interval from scores of test rows.
 
     Examples

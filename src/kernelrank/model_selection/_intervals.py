@@ -25,7 +25,7 @@ _MOST_ROWS = 500  # for a jackknife by default: a hundred eigenvalue decompositi
 
 @dataclass(frozen=True)
 class IntervalOptions:
-    """Kind and confidence of an interval: see :func:`estimate_concordance`."""
+    """Kind and confidence of an interval: see :func:`~kernelrank.model_selection.estimate_concordance`."""
 
     kind: str | None
     confidence: float

@@ -101,17 +101,19 @@ def permutation_test(
     Parameters
     ----------
     estimator : estimator
-        Any estimator of scikit-learn that returns one score per row; see :func:`estimate_concordance`.
+        Any estimator of scikit-learn that returns one score per row; see
+        :func:`~kernelrank.model_selection.estimate_concordance`.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
         Utilities, or two classes of any kind. Of censored utilities, a structured array or a data frame of two columns,
         a boolean one for what is observed and a numeric one, which are permuted together.
     strategy : {"leave-pair-out", "averaged", "pooled", "tournament"}, default=None
-        Which rows are held out, and which are compared; see :func:`estimate_concordance`. A bias of the strategy, such
-        as that of pooling, does not invalidate the test: it is the same for permuted utilities.
+        Which rows are held out, and which are compared; see :func:`~kernelrank.model_selection.estimate_concordance`. A
+        bias of the strategy, such as that of pooling, does not invalidate the test: it is the same for permuted
+        utilities.
     cv : int, splitter or iterable of (train, test), default=None
-        Folds of "averaged" and "pooled"; see :func:`estimate_concordance`.
+        Folds of "averaged" and "pooled"; see :func:`~kernelrank.model_selection.estimate_concordance`.
     n_permutations : int, default=999
         Number of random permutations. If there are not more distinct ones, all of them are used, and the p-value is
         exact.

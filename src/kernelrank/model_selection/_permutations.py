@@ -96,7 +96,8 @@ def permuted_outputs(
     """Return y and random permutations of it as columns, to be fitted together as outputs.
 
     :class:`kernelrank.RankRLS` with ``ties="keep"`` and :class:`kernelrank.RLS` share one decomposition between all
-    outputs, so that hundreds of permutations take little more time than none. :func:`permutation_test` uses them.
+    outputs, so that hundreds of permutations take little more time than none.
+    :func:`~kernelrank.model_selection.permutation_test` uses them.
 
     Parameters
     ----------

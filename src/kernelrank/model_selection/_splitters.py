@@ -24,13 +24,14 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
     Both rows of a pair are predicted by the same model, which is trained on neither. The share of pairs in the right
     order is an almost unbiased estimate of the concordance, and with two classes of the area under the ROC curve [1]_.
     Pairs with equal utilities are left out, because they have no order. `groups` are queries: only rows of the same
-    query are a pair. :func:`estimate_concordance` can also hold out groups of dependent rows together.
+    query are a pair. :func:`~kernelrank.model_selection.estimate_concordance` can also hold out groups of dependent
+    rows together.
 
     Notes
     -----
     There is one split per pair, up to m^2 / 2, and each takes a fit: use it for a few hundred rows at most.
     :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS` compute :meth:`~kernelrank.RankRLS.leave_pair_out` in closed
-    form, which :func:`estimate_auc` uses. Splits are generated one at a time.
+    form, which :func:`~kernelrank.model_selection.estimate_auc` uses. Splits are generated one at a time.
 
     References
     ----------

@@ -79,7 +79,8 @@ def tournament_roc(
     Parameters
     ----------
     estimator : estimator
-        Any estimator of scikit-learn that returns one score per row; see :func:`estimate_concordance`.
+        Any estimator of scikit-learn that returns one score per row; see
+        :func:`~kernelrank.model_selection.estimate_concordance`.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         Rows of both classes.
     y : array-like of shape (n_samples,)
@@ -92,7 +93,8 @@ def tournament_roc(
     nested : bool, default=True
         Whether an estimator that chooses its parameters does so for each training set. False is fast, but optimistic.
     interval : {"rows", "jackknife"}, default=None
-        Variance that the interval of the area is based on; see :func:`estimate_concordance`.
+        Variance that the interval of the area is based on; see
+        :func:`~kernelrank.model_selection.estimate_concordance`.
     confidence : float, default=0.95
         Confidence level of the interval of the area, and of the intervals of both rates.
     params : dict, optional

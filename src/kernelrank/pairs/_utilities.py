@@ -145,7 +145,7 @@ class UtilityPairs:
         scores : array-like of shape (n_samples,)
             Scores of the rows.
         method : {"auto", "tree", "levels", "pairs", "rbtree"}, default="auto"
-            Algorithm; the result does not depend on it. See :func:`count_violations`.
+            Algorithm; the result does not depend on it. See :func:`~kernelrank.pairs.count_violations`.
         margin : float, default=1.0
             By how much the score of the better row must exceed that of the other.
 
@@ -170,7 +170,7 @@ class UtilityPairs:
         scores : array-like of shape (n_samples,)
             Scores of the rows.
         method : {"auto", "tree", "levels", "pairs", "rbtree"}, default="auto"
-            Algorithm; the result does not depend on it. See :func:`count_violations`.
+            Algorithm; the result does not depend on it. See :func:`~kernelrank.pairs.count_violations`.
         margin : float, default=1.0
             By how much the score of the better row must exceed that of the other.
 
@@ -229,7 +229,7 @@ def count_violations(
     qid : array-like of shape (n_samples,), optional
         Query of each row. Rows of different queries are not compared.
     observed : array-like of shape (n_samples,), optional
-        False where the utility is censored, as for :class:`UtilityPairs`.
+        False where the utility is censored, as for :class:`~kernelrank.pairs.UtilityPairs`.
     method : {"auto", "tree", "levels", "pairs", "rbtree"}, default="auto"
         Algorithm; the result does not depend on it.
 

@@ -63,8 +63,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     See Also
     --------
-    load_model : Load a model.
-    save_svmlight_model : Save a model in the format of SVM^rank.
+    kernelrank.persistence.load_model : Load a model.
+    kernelrank.persistence.save_svmlight_model : Save a model in the format of SVM^rank.
 
     Examples
     --------
@@ -147,8 +147,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     See Also
     --------
-    save_model : Save a model.
-    load_svmlight_model : Load a model of SVM^light or SVM^rank.
+    kernelrank.persistence.save_model : Save a model.
+    kernelrank.persistence.load_svmlight_model : Load a model of SVM^light or SVM^rank.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def save_svmlight_model(model: Any, path: str | os.PathLike[str], *, version: st
 
     See Also
     --------
-    load_svmlight_model : Load such a model.
+    kernelrank.persistence.load_svmlight_model : Load such a model.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def load_svmlight_model(path: str | os.PathLike[str], *, n_features: int | None 
 
     See Also
     --------
-    save_svmlight_model : Save such a model.
+    kernelrank.persistence.save_svmlight_model : Save such a model.
 
     Examples
     --------

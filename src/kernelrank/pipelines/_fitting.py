@@ -14,7 +14,7 @@ from kernelrank.pipelines._columns import TEXTS, count_missing
 
 
 def fit_columns(transformer: ColumnTransformer, frame: Any) -> Any:
-    """Fit the first step of :func:`make_table_ranker`, and return the transformed rows.
+    """Fit the first step of :func:`~kernelrank.pipelines.make_table_ranker`, and return the transformed rows.
 
     The result is that of ``transformer.fit_transform(frame)``. For polars, which finds the values of text columns much
     faster than scikit-learn, the encoder is fitted to the numbers of the values in their order, and gets the values

@@ -22,7 +22,7 @@ def make_query_pipeline(
     The queries are the column ``qid`` of a data frame, or the argument `qid`. They are removed before the transformers
     and passed to ``fit`` and ``score`` of the ranker. Since the column is a part of X, this works in scikit-learn's
     searches and cross-validation without metadata routing. Transformers whose ``transform`` has a parameter `qid`, such
-    as :class:`QueryScaler`, get the queries as well; then ``predict`` requires them, too.
+    as :class:`~kernelrank.pipelines.QueryScaler`, get the queries as well; then ``predict`` requires them, too.
 
     Parameters
     ----------
@@ -131,8 +131,8 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
     Notes
     -----
     Other steps whose ``fit`` has a parameter `qid`, such as :class:`kernelrank.NystromMap`, also receive the queries,
-    and those whose ``transform`` has it, such as :class:`QueryScaler`, whenever rows are transformed. With metadata
-    routing enabled, ``fit`` routes them to the steps that request them.
+    and those whose ``transform`` has it, such as :class:`~kernelrank.pipelines.QueryScaler`, whenever rows are
+    transformed. With metadata routing enabled, ``fit`` routes them to the steps that request them.
 
     Examples
     --------

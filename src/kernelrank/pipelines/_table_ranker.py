@@ -61,8 +61,8 @@ def make_table_ranker(
     ranker : estimator, default=RankSVM()
         Last step. It is not copied.
     scale : {"standard", "none", "query"}, default="standard"
-        "query" scales all features to [0, 1] inside each query, by :class:`QueryScaler` as a second step; ``predict``
-        then needs the queries, too.
+        "query" scales all features to [0, 1] inside each query, by :class:`~kernelrank.pipelines.QueryScaler` as a
+        second step; ``predict`` then needs the queries, too.
     categorical : iterable of str
         Columns of numbers to treat as categories, such as postal codes; not of decimals.
     drop : iterable of str
@@ -76,9 +76,9 @@ def make_table_ranker(
     Returns
     -------
     Pipeline
-        A :class:`QueryPipeline` if `frame` has a column named "qid", or if ``scale="query"``. Features are a dense
-        matrix, but a sparse one if the ranker takes one, there are more than 10 million values, and at least 70 % of
-        them are 0.
+        A :class:`~kernelrank.pipelines.QueryPipeline` if `frame` has a column named "qid", or if ``scale="query"``.
+        Features are a dense matrix, but a sparse one if the ranker takes one, there are more than 10 million values,
+        and at least 70 % of them are 0.
 
     Raises
     ------

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 class KroneckerLeastSquares(RelationalModel):
-    """The loss of :class:`KroneckerRLS`, which ``KroneckerRLSCV`` minimises as well."""
+    """The loss of :class:`~kernelrank.relational.KroneckerRLS`, which ``KroneckerRLSCV`` minimises as well."""
 
     ranking: bool
     fit_intercept: bool
@@ -233,9 +233,9 @@ class KroneckerRLS(KroneckerLeastSquares):
 
     See Also
     --------
-    KroneckerRLSCV : Chooses alpha by one of the hold-outs.
-    TwoStepRLS : Two ridge regressions in turn, each with a penalty of its own.
-    KroneckerRows : The same features as an X, for :class:`kernelrank.RankSVM`.
+    kernelrank.relational.KroneckerRLSCV : Chooses alpha by one of the hold-outs.
+    kernelrank.relational.TwoStepRLS : Two ridge regressions in turn, each with a penalty of its own.
+    kernelrank.relational.KroneckerRows : The same features as an X, for :class:`kernelrank.RankSVM`.
 
     Notes
     -----

@@ -39,9 +39,9 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         mean squared error. A name or a scorer of :mod:`kernelrank.metrics` is evaluated within each row if these are
         ranked, otherwise for all entries together. A function ``(y_true, y_pred)`` gets all entries.
     row_kernel, column_kernel : str, Kernel or callable, default="linear"
-        Kernels of the rows, and of the columns, as in :class:`KroneckerRLS`.
+        Kernels of the rows, and of the columns, as in :class:`~kernelrank.relational.KroneckerRLS`.
     ranking : bool, default=False
-        Whether the columns are ranked within each row, as in :class:`KroneckerRLS`.
+        Whether the columns are ranked within each row, as in :class:`~kernelrank.relational.KroneckerRLS`.
     fit_intercept : bool, default=True
         Whether there is a constant, which is not penalised; not with ``ranking=True``.
     n_row_basis, n_column_basis : int, default=None
@@ -60,7 +60,8 @@ class KroneckerRLSCV(KroneckerLeastSquares):
     held_out_ : ndarray of shape (n_rows, n_columns)
         Held-out predictions with that alpha.
     coef_ : ndarray of shape (n_row_functions, n_column_functions)
-        Weights of products of a function of the row and one of the column, for `alpha_`; see :class:`KroneckerRLS`.
+        Weights of products of a function of the row and one of the column, for `alpha_`; see
+        :class:`~kernelrank.relational.KroneckerRLS`.
     row_coef_, column_coef_ : ndarray of shape (n_row_functions,) and (n_column_functions,)
         Weights of the functions of a row, or a column, alone.
     intercept_ : float

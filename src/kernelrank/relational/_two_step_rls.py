@@ -33,7 +33,7 @@ class TwoStepRLS(RelationalModel):
         Weight of the squared norm relative to the mean squared error, in the regressions along the rows and along the
         columns.
     row_kernel, column_kernel : str, Kernel or callable, default="linear"
-        Kernels of the rows, and of the columns, as in :class:`KroneckerRLS`.
+        Kernels of the rows, and of the columns, as in :class:`~kernelrank.relational.KroneckerRLS`.
     fit_intercept : bool, default=True
         Whether each regression has a constant: the model then has one, and a term for the row and for the column alone.
     n_row_basis, n_column_basis : int, default=None
@@ -46,7 +46,8 @@ class TwoStepRLS(RelationalModel):
     row_feature_names_in_, column_feature_names_in_ : ndarray of str
         Names of the columns of U and V, if these are data frames.
     coef_ : ndarray of shape (n_row_functions, n_column_functions)
-        Weights of products of a function of the row and one of the column; see :class:`KroneckerRLS`.
+        Weights of products of a function of the row and one of the column; see
+        :class:`~kernelrank.relational.KroneckerRLS`.
     row_coef_, column_coef_ : ndarray of shape (n_row_functions,) and (n_column_functions,)
         Weights of the functions of a row, or a column, alone.
     intercept_ : float

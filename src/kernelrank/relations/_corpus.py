@@ -102,7 +102,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PPICorpus:
-    """Corpus of sentences with candidate pairs of proteins, as :func:`load_ppi` reads it.
+    """Corpus of sentences with candidate pairs of proteins, as :func:`~kernelrank.relations.load_ppi` reads it.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class PPICorpus:
             both begin together. "file": the one that the file names first. The order of the file can reveal the label:
             LLL lists agents before their targets.
         **parameters
-            Parameters of :func:`sentence_graph`: weights, tags, labels of entities and so on.
+            Parameters of :func:`~kernelrank.relations.sentence_graph`: weights, tags, labels of entities and so on.
 
         Returns
         -------

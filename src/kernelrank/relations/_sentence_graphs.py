@@ -74,8 +74,8 @@ def sentence_graph(
 
     See Also
     --------
-    SentenceGraphs : Graphs of many pairs of a sentence.
-    PPICorpus.graphs : Graphs of all pairs of a corpus.
+    kernelrank.relations.SentenceGraphs : Graphs of many pairs of a sentence.
+    kernelrank.relations.PPICorpus.graphs : Graphs of all pairs of a corpus.
 
     Notes
     -----
@@ -155,7 +155,8 @@ class SentenceGraphs:
     entity_labels : tuple of three str, default=("PROT1", "PROT2", "PROT")
         Labels that replace the texts of tokens of the first, the second and other entities.
     path_ends : {"every", "nearest"}, default="every"
-        Which shortest paths between entities of several tokens are used; see :func:`sentence_graph`.
+        Which shortest paths between entities of several tokens are used; see
+        :func:`~kernelrank.relations.sentence_graph`.
     lowercase : bool, default=False
         Whether texts are converted to lower case.
 
@@ -222,7 +223,7 @@ class SentenceGraphs:
         Returns
         -------
         Graph
-            The graph, as :func:`sentence_graph` returns it.
+            The graph, as :func:`~kernelrank.relations.sentence_graph` returns it.
         """
         first, second, others = (
             self._check(first, "first"),

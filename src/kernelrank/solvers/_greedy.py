@@ -72,7 +72,8 @@ class GreedySelection:
     Parameters
     ----------
     features : iterable of ndarray of shape (m, w)
-        All candidates, some at a time (:func:`panel_width`), with a column each, of mean zero; overwritten.
+        All candidates, some at a time (:func:`~kernelrank.solvers.panel_width`), with a column each, of mean zero;
+        overwritten.
     targets : ndarray of shape (m, p)
         Of mean zero.
     sizes : ndarray of int

@@ -35,8 +35,8 @@ class Products:
     n_rows, n_columns : int
         Numbers of rows and of columns.
     forward : callable
-        Takes w to X w. Those of :func:`make_products` and :func:`make_block_products` take memory for the result as
-        well.
+        Takes w to X w. Those of :func:`~kernelrank.solvers.make_products` and
+        :func:`~kernelrank.solvers.make_block_products` take memory for the result as well.
     backward : callable
         Takes g to X' g, for g that sums to zero in every query.
     squares : callable
