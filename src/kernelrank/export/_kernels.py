@@ -42,7 +42,7 @@ def _polynomial(kernel: Polynomial, rows: str, basis: Matrix, graph: Graph) -> s
 
 
 def _gaussian(gamma: float, rows: str, basis: Matrix, graph: Graph) -> str:
-    """Add ``exp(-gamma ||x - b||^2)`` from inner products of centred rows, as :class:`Gaussian` does."""
+    """Add ``exp(-gamma ||x - b||^2)`` from inner products of centred rows, as `Gaussian` does."""
     centre = basis.mean(axis=0)
     others = basis - centre
     centred = graph.add("Sub", rows, graph.constant(centre))

@@ -180,7 +180,7 @@ class DecisionCurve(NamedTuple):
 def decision_curve(
     y_true: ArrayLike, y_score: ArrayLike, *, beta: float = 1.0, sample_weight: ArrayLike | None = None
 ) -> DecisionCurve:
-    """Compute F-score, precision and recall of all thresholds, in O(m log m); parameters as in :func:`best_f_score`."""
+    """Compute F-score, precision and recall of all thresholds, with the parameters of `best_f_score`."""
     positive, scores, weights = _check_rows(y_true, y_score, sample_weight)
     beta = _check_beta(beta)
     cuts = _make_cuts(scores)

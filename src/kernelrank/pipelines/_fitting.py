@@ -53,7 +53,7 @@ def _numbers(series: nw.Series[Any], values: list[Any]) -> nw.Series[Any]:
 
 
 def describe_columns(transformer: ColumnTransformer, frame: Any, left_out: dict[str, str]) -> list[dict[str, Any]]:
-    """Return what a fitted first step of :func:`make_table_ranker` does to each column, in the order of the table.
+    """Return what a fitted first step of `make_table_ranker` does to each column, in the order of the table.
 
     Each record has the `column`, its `kind`, the `treatment`, the number of `features` it becomes, and how many of its
     values are `missing`, and `rare`, if it is a category.
