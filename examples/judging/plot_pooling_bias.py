@@ -31,11 +31,7 @@ for number in range(200):
         pairs[number, k] = model.leave_pair_out_concordance(alpha=alpha)
 for name, found in (("pooled", pooled), ("leave-pair-out", pairs)):
     error = found.std(axis=0) / np.sqrt(200)
-    print(
-        f"{name:14}",
-        *(f"{mean:.2f} ± {each:.2f}" for mean, each in zip(found.mean(axis=0), error, strict=True)),
-        sep="  ",
-    )
+    print(f"{name:14} means {found.mean(axis=0).round(2)}, standard errors {error.round(2)}")
 
 # %%
 # Each point is the estimate for one data set. Both kinds vary a lot from one small data set to the next, but only

@@ -8,8 +8,8 @@ because fifty patients cannot tell more about new ones, and the curve of 519 oth
 """
 
 # %%
-# A random sample of 50 patients with breast tumours, and the texture and smoothness of these. Malignant tumours are to
-# be ranked first.
+# A random sample of 50 patients with breast tumours, with two measurements of each: texture and smoothness. Malignant
+# tumours are to be ranked first.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -24,12 +24,13 @@ X_few, X_others, few, others = train_test_split(X, malignant, train_size=50, ran
 print(f"{few.sum()} malignant and {(~few).sum()} benign tumours")
 
 # %%
-# This is what nobody has who has only fifty patients: a model of all of them, on the other 519.
-model = RankRLS(alpha=1e-3).fit(X_few, few)
-score = model.predict(X_others)
+# A model of all fifty, on the other 519: in practice, they would not be there.
+score = RankRLS(alpha=1e-3).fit(X_few, few).predict(X_others)
 fpr, tpr, _ = roc_curve(others, score)
 
 # %%
+# The interval of the area is from 0.65 to 0.90. Area and curve on the other patients are close to those of the
+# tournament here, and may be further away for another sample of 50.
 figure, ax = plt.subplots(figsize=(6, 5.2), layout="constrained")
 ax.plot(fpr, tpr, color="#D55E00", linestyle="--", label=f"519 other patients {roc_auc_score(others, score):.3f}")
 TournamentROCDisplay.from_estimator(RankRLS(alpha=1e-3), X_few, few, name="50 patients", ax=ax)
