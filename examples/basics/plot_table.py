@@ -47,7 +47,7 @@ search = np.unique(qid_test, return_inverse=True)[1]
 score -= (np.bincount(search, score) / np.bincount(search))[search]
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.5), layout="constrained")
 CoefficientDisplay.from_estimator(model, max_bars=12, ax=left)
-left.set(title="What moves a listing up or down", xlim=(-1.4, 1.2))
+left.set(title="What moves a listing up or down", xlim=(-1.5, 1.5))
 style = {"medianprops": {"color": "#D55E00", "linewidth": 2}, "showfliers": False, "widths": 0.6}
 right.boxplot([score[y_test == grade] for grade in range(4)], positions=range(4), **style)
 right.scatter(y_test + np.random.default_rng(0).uniform(-0.2, 0.2, len(y_test)), score, s=8, color="#0072B2", alpha=0.6)
