@@ -286,6 +286,42 @@ def times_of_survival() -> list[float]:
     return [each for some in ratios for each in (min(some), max(some))]
 
 
+def fit_of_stored_rows() -> list[float]:
+    """Return the gigabytes of address space, and the seconds of the fit, of the largest store."""
+    found = report("out_of_core")
+    [line] = found.table("Data larger than memory").select(rows="100,000,000")
+    return [number(found.find(r"limited to (\d+) GB")[0]), number(line["fit s"])]
+
+
+def fit_of_queries(workers: str) -> Callable[[], list[float]]:
+    """Return a function that returns the seconds of a fit of a million rows in queries."""
+
+    def values() -> list[float]:
+        [line] = report("scaling").table("Scaling").select(data="queries", workers=workers)
+        return [number(line["fit s"])]
+
+    return values
+
+
+def fit_with_kernel() -> list[float]:
+    rows, basis, minutes = covtype()
+    return [basis, rows, 60 * minutes]
+
+
+def least_squares(what: str, rows: str) -> Callable[[], list[float]]:
+    """Return a function that returns the seconds of a task."""
+    return lambda: [report("least_squares").value("Least squares", (what, rows), "ours s")]
+
+
+def second_thread() -> list[float]:
+    gains = [
+        report("peers").value("Bars", f"{loss}, text, 512,000 rows: gain of a second thread", "measured")
+        for loss in ("hinge", "squared hinge")
+    ]
+    one, two = (report("counting").value("One counting pass", row, "risk ms") for row in ("large", "large, 2 threads"))
+    return [*gains, one / two]
+
+
 def probes_of_dask() -> list[Claim]:
     """Return the lines of a table of outcomes, which have no numbers."""
     lines = report("dask_rankers").table("Rankers on Dask")
@@ -380,6 +416,34 @@ CLAIMS = (
         "docs/ndcg.md",
         "Last run with scikit-learn {}, ir-measures {}, XGBoost {} and LightGBM {}.",
         versions_of_ndcg,
+    ),
+    Claim("docs/machines.md", "| 512,000 | `RankSVM()`, one thread | {:.1f} s |", fit_of_text),
+    Claim("docs/machines.md", "| 10,000,000 | `RankSVM(n_jobs=2)` | {:.0f} s |", fit_of_ten_million),
+    Claim("docs/machines.md", "in at most {:.0f} GB of memory | {:.0f} s |", fit_of_stored_rows),
+    Claim("docs/machines.md", "| 1,000,000 | `RankSVM()`, one thread | {:.1f} s |", fit_of_queries("local")),
+    Claim("docs/machines.md", "8 workers on the same machine | {:.1f} s |", fit_of_queries("8")),
+    Claim(
+        "docs/machines.md",
+        '| Gaussian kernel, {:,.0f} basis rows | {:,.0f} | `RankSVM(kernel="gaussian", n_basis=1000, n_jobs=2)` | '
+        "{:.0f} s |",
+        fit_with_kernel,
+    ),
+    Claim(
+        "docs/machines.md",
+        "| 512,000 | `RankRLS()`, by conjugate gradients | {:.1f} s |",
+        least_squares("conjugate gradients, linear, text-like", "512,000"),
+    ),
+    Claim("docs/machines.md", '`RankRLS(kernel="gaussian")` | {:.1f} s |', least_squares("one fit", "4,000")),
+    Claim(
+        "docs/machines.md",
+        '`RankRLSCV(20, kernel="gaussian")` | {:.1f} s |',
+        least_squares("leave-pair-out, 20 alphas", "1,000"),
+    ),
+    Claim(
+        "docs/machines.md",
+        "made a fit of 512,000 text-like rows {:.2f} times as fast with the hinge and {:.2f} times with the squared "
+        "hinge ([bars](benchmarks.md#bars)), and one counting pass over ten million rows {:.1f} times as fast",
+        second_thread,
     ),
     Claim("docs/kernels.md", "trains on {:,.0f} rows with {:,.0f} basis rows in {:.1f} minutes", covtype),
     Claim("docs/kernels.md", "the estimated error was {:.2f} to {:.1f} times the true one", kept_basis_rows),
