@@ -136,7 +136,9 @@ class LeaveEntriesOut(_EntrySplitter):
 
     See Also
     --------
-    LeaveRowsOut, LeaveColumnsOut, LeaveBothOut : Splitters for new rows, new columns, and both.
+    kernelrank.model_selection.LeaveRowsOut : Splitter for new rows.
+    kernelrank.model_selection.LeaveColumnsOut : Splitter for new columns.
+    kernelrank.model_selection.LeaveBothOut : Splitter for new rows and new columns.
 
     Examples
     --------
@@ -167,7 +169,9 @@ class LeaveRowsOut(_EntrySplitter):
 
     See Also
     --------
-    LeaveColumnsOut, LeaveBothOut, LeaveEntriesOut : Splitters for new columns, both, and known ones.
+    kernelrank.model_selection.LeaveColumnsOut : Splitter for new columns.
+    kernelrank.model_selection.LeaveBothOut : Splitter for new rows and new columns.
+    kernelrank.model_selection.LeaveEntriesOut : Splitter for entries of known rows and columns.
 
     Examples
     --------
@@ -206,7 +210,9 @@ class LeaveColumnsOut(_EntrySplitter):
 
     See Also
     --------
-    LeaveRowsOut, LeaveBothOut, LeaveEntriesOut : Splitters for new rows, both, and known ones.
+    kernelrank.model_selection.LeaveRowsOut : Splitter for new rows.
+    kernelrank.model_selection.LeaveBothOut : Splitter for new rows and new columns.
+    kernelrank.model_selection.LeaveEntriesOut : Splitter for entries of known rows and columns.
 
     Examples
     --------
@@ -247,7 +253,9 @@ class LeaveBothOut(_EntrySplitter):
 
     See Also
     --------
-    LeaveRowsOut, LeaveColumnsOut, LeaveEntriesOut : Splitters for new rows, new columns, and known ones.
+    kernelrank.model_selection.LeaveRowsOut : Splitter for new rows.
+    kernelrank.model_selection.LeaveColumnsOut : Splitter for new columns.
+    kernelrank.model_selection.LeaveEntriesOut : Splitter for entries of known rows and columns.
 
     Examples
     --------
