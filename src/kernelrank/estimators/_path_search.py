@@ -54,7 +54,7 @@ class PathSearch:
     task : CVTask
     alphas : int or array-like
     loss, query_weighting, positive, tol, max_iter
-        As in :class:`kernelrank.RankSVM`.
+        As in :class:`~kernelrank.RankSVM`.
     scoring : object
         The scoring of the task; see `locate`.
     progress : callable or None

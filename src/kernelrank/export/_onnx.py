@@ -31,12 +31,12 @@ def to_onnx(model: Any, feature_names: Any = None, *, dtype: Literal["float64", 
     Parameters
     ----------
     model : estimator or Pipeline
-        Fitted :class:`kernelrank.RankSVM`, :class:`kernelrank.RankRLS`, :class:`kernelrank.RLS`, one of their
-        ``...CV``, :class:`kernelrank.GreedyRLS` or :class:`kernelrank.GreedyRankRLS`, or a Pipeline that ends in one.
+        Fitted :class:`~kernelrank.RankSVM`, :class:`~kernelrank.RankRLS`, :class:`~kernelrank.RLS`, one of their
+        ``...CV``, :class:`~kernelrank.GreedyRLS` or :class:`~kernelrank.GreedyRankRLS`, or a Pipeline that ends in one.
         Kernels may be Linear, Polynomial, Gaussian, ``"rbf"``, ``"poly"``, and their sums, products and multiples. The
         steps may be scikit-learn's StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, SimpleImputer,
         OneHotEncoder, OrdinalEncoder, ColumnTransformer, Pipeline and selectors of features, and
-        :class:`kernelrank.NystromMap` before a linear model.
+        :class:`~kernelrank.NystromMap` before a linear model.
     feature_names : list of str, optional
         Names of inputs, one for each column that the model was fitted to. By default those of the data frame; a model
         that was fitted to an array of numbers has one input ``X``.

@@ -27,8 +27,8 @@ def to_sql(model: Any, feature_names: Any = None, *, table: str | None = None) -
     Parameters
     ----------
     model : estimator or Pipeline
-        Fitted :class:`kernelrank.RankSVM`, :class:`kernelrank.RankRLS`, :class:`kernelrank.RLS`, one of their
-        ``...CV``, :class:`kernelrank.GreedyRLS` or :class:`kernelrank.GreedyRankRLS` with the linear kernel and one
+        Fitted :class:`~kernelrank.RankSVM`, :class:`~kernelrank.RankRLS`, :class:`~kernelrank.RLS`, one of their
+        ``...CV``, :class:`~kernelrank.GreedyRLS` or :class:`~kernelrank.GreedyRankRLS` with the linear kernel and one
         output, or a Pipeline that ends in one. Its steps may be scikit-learn's StandardScaler, MinMaxScaler,
         MaxAbsScaler, RobustScaler, SimpleImputer, OneHotEncoder, OrdinalEncoder, ColumnTransformer, Pipeline, and
         selectors of features.

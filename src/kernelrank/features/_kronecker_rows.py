@@ -30,8 +30,8 @@ class KroneckerRows(UnformedRows):
 
     .. math:: f(u, v) = u' W v,
 
-    so that it predicts for a new u, a new v, or both. :class:`kernelrank.RankSVM`, :class:`kernelrank.RankSVMCV`, and
-    :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS` with conjugate gradients are fitted to it as to a matrix:
+    so that it predicts for a new u, a new v, or both. :class:`~kernelrank.RankSVM`, :class:`~kernelrank.RankSVMCV`, and
+    :class:`~kernelrank.RankRLS` and :class:`~kernelrank.RLS` with conjugate gradients are fitted to it as to a matrix:
     same objective, same certificate. With ``qid=rows``, the columns are ranked for each row.
 
     Parameters

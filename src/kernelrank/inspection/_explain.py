@@ -65,9 +65,9 @@ def explain(
         Names of the columns. By default those of the data frame or of the fit.
     by : {"features", "basis", "rows", "pairs"}, optional
         What contributes. By default "features" for linear models and "basis" for kernels, also for a linear model of
-        the features of a :class:`kernelrank.NystromMap`. "rows" are training rows and
-        "pairs" training pairs, for :class:`kernelrank.RankRLS` and :class:`kernelrank.RankRLSCV`; "rows" also for
-        :class:`kernelrank.RLS` and :class:`kernelrank.RLSCV`.
+        the features of a :class:`~kernelrank.NystromMap`. "rows" are training rows and
+        "pairs" training pairs, for :class:`~kernelrank.RankRLS` and :class:`~kernelrank.RankRLSCV`; "rows" also for
+        :class:`~kernelrank.RLS` and :class:`~kernelrank.RLSCV`.
     output : int, optional
         Output to explain, if the model has several.
 

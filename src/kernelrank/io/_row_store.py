@@ -34,8 +34,8 @@ class RowStore(UnformedRows):
     """Rows, utilities and queries in a folder, for data that do not fit into memory.
 
     A store is written once, by :meth:`write`, :meth:`write_svmlight` or :meth:`write_table`, and then read in blocks of
-    about 32 MB. :class:`kernelrank.RankSVM` with a linear kernel is fitted to it and ranks its rows; no other estimator
-    takes one. A block never splits a query.
+    about 32 MB. :class:`~kernelrank.RankSVM` with a linear kernel is fitted to it and ranks its rows; no other
+    estimator takes one. A block never splits a query.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def squares_of_utilities(
     ties : {"keep", "drop"}
         Whether pairs of rows with equal utilities count.
     cost : {"magnitude", "unit", "relative"}
-        Target of a pair, as in :class:`kernelrank.RankRLS`.
+        Target of a pair, as in :class:`~kernelrank.RankRLS`.
     query_weighting : {"query", "pair"}
         Whether every query or every pair counts the same.
 
@@ -219,7 +219,7 @@ def squares_of_edges(
     queries : ndarray of shape (m,)
         Query of each row, 0, 1, ...
     cost : {"magnitude", "unit", "relative"}
-        Target of a pair, as in :class:`kernelrank.RankRLS`.
+        Target of a pair, as in :class:`~kernelrank.RankRLS`.
     query_weighting : {"query", "pair"}
         Whether every query or every pair counts the same.
 

@@ -76,7 +76,7 @@ def coef_intervals(
     groups : array-like of shape (n_samples,), optional
         Group of each row, which folds do not split; the queries by default.
     cv : int, splitter or iterable of (train, test), default=10
-        Folds of about the same size that hold out every row once: see :class:`kernelrank.RankSVMCV`.
+        Folds of about the same size that hold out every row once: see :class:`~kernelrank.RankSVMCV`.
     confidence : float, default=0.95
         Confidence level of each interval.
     n_jobs : int, default=None

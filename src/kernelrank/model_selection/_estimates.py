@@ -173,8 +173,8 @@ def estimate_concordance(
     ----------
     estimator : estimator
         Any estimator of scikit-learn that returns one score per row: a ranker, regressor, classifier of two classes,
-        pipeline or search. :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS` are fitted once, and their held-out
-        predictions are computed in closed form. Others are fitted once per training set.
+        pipeline or search. :class:`~kernelrank.RLS` and :class:`~kernelrank.RankRLS` are fitted once, and their
+        held-out predictions are computed in closed form. Others are fitted once per training set.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or KroneckerRows
         A data-frame column named "qid" is taken as the query of each row.
     y : array-like of shape (n_samples,)
@@ -212,7 +212,7 @@ def estimate_concordance(
         Whether rows of a query or group may be in the training set while others of it are tested. The estimate then
         includes what is learnt about the group: use it only if new rows will come from the same groups.
     nested : bool, default=True
-        Whether an estimator that chooses its parameters, such as :class:`kernelrank.RankRLSCV` or ``GridSearchCV``,
+        Whether an estimator that chooses its parameters, such as :class:`~kernelrank.RankRLSCV` or ``GridSearchCV``,
         does so for each training set. With False it does so once, with all rows: fast, but optimistic.
     interval : {"rows", "jackknife"}, default=None
         Variance that the interval is based on.
@@ -268,7 +268,7 @@ def estimate_concordance(
     and that of the jackknife, which counts it twice. The coverage was measured: see the page "How should I estimate
     AUC?".
 
-    With up to 150 rows, :class:`kernelrank.RankRLSCV` chooses by leave-pair-out for every held-out pair; with more, by
+    With up to 150 rows, :class:`~kernelrank.RankRLSCV` chooses by leave-pair-out for every held-out pair; with more, by
     ten folds. Its parameter `cv` overrides both.
 
     Examples

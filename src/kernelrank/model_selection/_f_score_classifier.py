@@ -53,7 +53,7 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
     cv : int, splitter, iterable of (train, test) or "own", default=10
         A number is the largest number of stratified folds; there are fewer if a class has fewer rows, or if fewer
         groups have rows of it. Rows of a group, or of a query, are never in different folds. Folds train on all rows
-        that they do not test. "own" uses the attribute `held_out_` of the estimator, which :class:`kernelrank.RLSCV`
+        that they do not test. "own" uses the attribute `held_out_` of the estimator, which :class:`~kernelrank.RLSCV`
         has: the same held-out scores then choose alpha and the threshold, with one fit.
     classes : array-like of shape (2,), default=None
         The negative class and the positive one. None means sorted; text is then sorted by the alphabet.
@@ -89,8 +89,8 @@ class FScoreClassifier(MetaEstimatorMixin, WrappingClassifier):  # type: ignore[
 
     Notes
     -----
-    :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS` compute held-out scores in closed form, with one fit. Other
-    estimators, and these without queries but with `sample_weight`, are fitted once per fold. The threshold takes
+    :class:`~kernelrank.RankRLS` and :class:`~kernelrank.RLS` compute held-out scores in closed form, with one fit.
+    Other estimators, and these without queries but with `sample_weight`, are fitted once per fold. The threshold takes
     O(m log m) time.
 
     ``score`` is accuracy, as for every classifier of scikit-learn, which relies on it. The F-score of new rows is

@@ -153,7 +153,7 @@ def permutation_test(
 
     Notes
     -----
-    For :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS`, permuted utilities are further outputs of the same
+    For :class:`~kernelrank.RLS` and :class:`~kernelrank.RankRLS`, permuted utilities are further outputs of the same
     decomposition [1]_ if the held-out rows do not depend on y: with leave-pair-out, leave-query-out and leave-one-out.
     A permutation then takes O(m^2) time. Otherwise it takes as long as an estimate.
 

@@ -95,7 +95,7 @@ def permuted_outputs(
 ) -> Array:
     """Return y and random permutations of it as columns, to be fitted together as outputs.
 
-    :class:`kernelrank.RankRLS` with ``ties="keep"`` and :class:`kernelrank.RLS` share one decomposition between all
+    :class:`~kernelrank.RankRLS` with ``ties="keep"`` and :class:`~kernelrank.RLS` share one decomposition between all
     outputs, so that hundreds of permutations take little more time than none.
     :func:`~kernelrank.model_selection.permutation_test` uses them.
 

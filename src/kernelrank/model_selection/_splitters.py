@@ -30,8 +30,8 @@ class LeavePairOut(BaseCrossValidator):  # type: ignore[misc]
     Notes
     -----
     There is one split per pair, up to m^2 / 2, and each takes a fit: use it for a few hundred rows at most.
-    :class:`kernelrank.RankRLS` and :class:`kernelrank.RLS` compute :meth:`~kernelrank.RankRLS.leave_pair_out` in closed
-    form, which :func:`~kernelrank.model_selection.estimate_auc` uses. Splits are generated one at a time.
+    :class:`~kernelrank.RankRLS` and :class:`~kernelrank.RLS` compute :meth:`~kernelrank.RankRLS.leave_pair_out` in
+    closed form, which :func:`~kernelrank.model_selection.estimate_auc` uses. Splits are generated one at a time.
 
     References
     ----------

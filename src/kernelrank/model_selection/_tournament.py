@@ -121,7 +121,7 @@ def tournament_roc(
     :math:`(\sum m_g)^2 / \sum m_g^2` rows count as independent.
 
     The area can differ slightly from that of leave-pair-out, because wins need not be transitive: A may beat B, B may
-    beat C, and C may beat A. Estimators other than :class:`kernelrank.RLS` and :class:`kernelrank.RankRLS` take
+    beat C, and C may beat A. Estimators other than :class:`~kernelrank.RLS` and :class:`~kernelrank.RankRLS` take
     m (m - 1) / 2 fits.
 
     References

@@ -27,7 +27,7 @@ def make_query_pipeline(
     Parameters
     ----------
     *steps : estimators
-        Transformers, and a ranker as the last step: :class:`kernelrank.RankSVM`, :class:`kernelrank.RankRLS`, or any
+        Transformers, and a ranker as the last step: :class:`~kernelrank.RankSVM`, :class:`~kernelrank.RankRLS`, or any
         other estimator whose ``fit`` has a parameter `qid`.
     memory : str or joblib.Memory, default=None
         Cache of fitted transformers, as in :class:`sklearn.pipeline.Pipeline`.
@@ -130,7 +130,7 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
 
     Notes
     -----
-    Other steps whose ``fit`` has a parameter `qid`, such as :class:`kernelrank.NystromMap`, also receive the queries,
+    Other steps whose ``fit`` has a parameter `qid`, such as :class:`~kernelrank.NystromMap`, also receive the queries,
     and those whose ``transform`` has it, such as :class:`~kernelrank.pipelines.QueryScaler`, whenever rows are
     transformed. With metadata routing enabled, ``fit`` routes them to the steps that request them.
 

@@ -190,7 +190,7 @@ class KroneckerRLS(KroneckerLeastSquares):
         Weight of the squared norm relative to the AVERAGE loss. With a sum over entries instead, lambda is alpha times
         their number; with ``ranking=True``, half of that.
     row_kernel, column_kernel : str, Kernel or callable, default="linear"
-        Of the rows, and of the columns: as in :class:`kernelrank.RankRLS`. With "precomputed", U or V is the kernel
+        Of the rows, and of the columns: as in :class:`~kernelrank.RankRLS`. With "precomputed", U or V is the kernel
         matrix.
     ranking : bool, default=False
         Whether the columns are ranked within each row. Predictions of a row are then relative to the mean prediction of
@@ -235,7 +235,7 @@ class KroneckerRLS(KroneckerLeastSquares):
     --------
     kernelrank.relational.KroneckerRLSCV : Chooses alpha by one of the hold-outs.
     kernelrank.relational.TwoStepRLS : Two ridge regressions in turn, each with a penalty of its own.
-    kernelrank.relational.KroneckerRows : The same features as an X, for :class:`kernelrank.RankSVM`.
+    kernelrank.relational.KroneckerRows : The same features as an X, for :class:`~kernelrank.RankSVM`.
 
     Notes
     -----
