@@ -11,6 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernelrank._fields import refuse_fields
+from kernelrank._notebook import ShowsFit, parts_of_fit
 from kernelrank._validation import as_array, flatten_column
 from kernelrank.exceptions import NoComparablePairsError
 
@@ -98,13 +99,19 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class WrappingClassifier(ThresholdClassifier):
+class WrappingClassifier(ShowsFit, ThresholdClassifier):
     """Threshold classifier on the scores of another model, whose numbers and names of features are its own."""
 
     @property
     def _wrapped(self) -> Any:
         """Fitted model; raises an AttributeError if there is none."""
         raise NotImplementedError
+
+    def _html_of_fit(self) -> list[Any]:
+        from kernelrank.estimators._notebook import describe_fit
+
+        parts = describe_fit(self)
+        return [*parts, *parts_of_fit(self._wrapped)] if parts else []
 
     @property
     def n_features_in_(self) -> int:

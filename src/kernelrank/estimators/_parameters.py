@@ -7,6 +7,7 @@ from typing import Any
 from kernelrank.exceptions import InvalidParameterError
 from kernelrank.kernels import Linear, make_kernel
 from kernelrank.metrics import RankingScorer, concordance_index, make_ranking_scorer
+from kernelrank.metrics._names import LOWER_IS_BETTER, parse_metric
 
 
 def resolve_scorer(scoring: Any, n_jobs: int | None = None) -> RankingScorer:
@@ -19,6 +20,15 @@ def resolve_scorer(scoring: Any, n_jobs: int | None = None) -> RankingScorer:
         return make_ranking_scorer(scoring)
     except (TypeError, ValueError) as error:
         raise InvalidParameterError(f"scoring: {error}") from None
+
+
+def name_scoring(scoring: Any) -> str:
+    """Return the name of what `scoring` maximises."""
+    if scoring is None:
+        return "concordance"
+    if isinstance(scoring, str):
+        return f"minus {scoring}" if parse_metric(scoring)[0] in LOWER_IS_BETTER else scoring
+    return str(getattr(scoring, "__name__", scoring))
 
 
 def require_linear_if_positive(estimator: Any) -> None:

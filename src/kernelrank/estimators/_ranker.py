@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._arrays import Array, to_host
 from kernelrank._dense import multiply
 from kernelrank._fields import separate_observed
+from kernelrank._notebook import ShowsFit
 from kernelrank._query_ids import encode_queries
 from kernelrank._refit import unfitted_copy
 from kernelrank._rules import Rule, check_parameters
@@ -37,7 +38,7 @@ from kernelrank.solvers import Result
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
 
-class Predictor(HasKernel):
+class Predictor(ShowsFit, HasKernel):
     """Base class for prediction with checked rows; a subclass provides ``fit`` and ``_evaluate``."""
 
     _any_namespace = False  # whether it accepts arrays of any library
@@ -67,6 +68,11 @@ class Predictor(HasKernel):
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
         return self._evaluate(self._check_features(X, self, reset=False))
+
+    def _html_of_fit(self) -> list[Any]:
+        from kernelrank.estimators._notebook import describe_fit
+
+        return describe_fit(self)
 
     def _evaluate(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of checked rows."""

@@ -10,6 +10,7 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metaestimators import available_if
 
+from kernelrank._notebook import ShowsFit, parts_of_fit
 from kernelrank._validation import separate_qid
 from kernelrank.pipelines._inputs import match_text
 
@@ -114,8 +115,8 @@ def _takes_qid(method: Any) -> bool:
     return "qid" in inspect.signature(method).parameters
 
 
-class QueryPipeline(Pipeline):  # type: ignore[misc]
-    """Pipeline that passes queries to the steps that use them; see :func:`make_query_pipeline`.
+class QueryPipeline(ShowsFit, Pipeline):  # type: ignore[misc]
+    """Pipeline that passes queries to the steps that use them; see :func:`~kernelrank.pipelines.make_query_pipeline`.
 
     Parameters
     ----------
@@ -285,6 +286,9 @@ class QueryPipeline(Pipeline):  # type: ignore[misc]
     def transforms_by_queries(self) -> bool:
         """Whether ``transform`` of a step uses the queries."""
         return any(_uses_queries(step, "transform") for _, step in self.steps)
+
+    def _html_of_fit(self) -> list[Any]:
+        return parts_of_fit(self)
 
     def _separated(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
         """Return new rows, with text as the first step knows it, and their queries."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank._arrays import matmul
 from kernelrank._dense import default_threads, multiply
 from kernelrank._entries import EntryProducts
+from kernelrank._notebook import ShowsFit
 from kernelrank._rules import check_parameters
 from kernelrank.features._kronecker_rows import check_entries
 from kernelrank.metrics import concordance_index
@@ -33,7 +34,7 @@ class Sides(NamedTuple):
     noted: dict[str, Any]  # attributes of a fitted model
 
 
-class RelationalModel(BaseEstimator):  # type: ignore[misc]
+class RelationalModel(ShowsFit, BaseEstimator):  # type: ignore[misc]
     """Base class: predictions are ``phi(u)'W psi(v) + phi(u)'a + psi(v)'b + c``."""
 
     row_kernel: Any
@@ -41,6 +42,11 @@ class RelationalModel(BaseEstimator):  # type: ignore[misc]
     n_row_basis: int | None
     n_column_basis: int | None
     random_state: Any
+
+    def _html_of_fit(self) -> list[Any]:
+        from kernelrank.estimators._notebook import describe_fit
+
+        return describe_fit(self)
 
     def predict(self, U: Any, V: Any) -> Array:
         """Return the predictions of all pairs of a row and a column.
