@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._arrays import refuse_mask, to_host
 from kernelrank._columns import as_frame
+from kernelrank._notebook import ShowsResult
 from kernelrank._query_ids import as_id_array, encode_queries
 from kernelrank._validation import check_weights
 from kernelrank.exceptions import NoComparablePairsError
@@ -21,8 +22,10 @@ _ROUNDING = 1e-9  # relative difference of weights that are taken for equal
 
 
 @dataclass(frozen=True)
-class PairAudit:
-    """Contradictions and cycles among preferences, and the loss that they cost; made by :func:`audit_pairs`.
+class PairAudit(ShowsResult):
+    """Contradictions and cycles among preferences, and the loss that they cost.
+
+    It is returned by :func:`~kernelrank.inspection.audit_pairs`.
 
     Attributes
     ----------
@@ -68,6 +71,11 @@ class PairAudit:
     def least_hinge(self) -> float:
         """Lower bound of the weighted mean hinge loss of any scorer."""
         return self.hinge_bound / self.total_weight
+
+    def _html(self) -> list[Any]:
+        from kernelrank.inspection._notebook import show_audit
+
+        return show_audit(self)
 
     def __str__(self) -> str:
         start = f"{_count(self.n_pairs, 'pair')} of {_count(self.n_items, 'item')}."

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._notebook import ShowsResult
+
 _SHOWN = 10  # lines of a printed table
 _NAMED = 2  # contributions in each part of the sentence
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """Contributions that sum to the difference of two scores, up to rounding; made by :func:`explain`.
+class Explanation(ShowsResult):
+    """Contributions that sum to the difference of two scores, up to rounding.
+
+    It is returned by :func:`~kernelrank.inspection.explain`.
 
     Attributes
     ----------
@@ -76,17 +80,29 @@ class Explanation:
         places = np.flatnonzero(self.contributions * sign > 0)[:_NAMED]
         return [f"{self.names[k]} ({self.contributions[k]:+.3g})" for k in places]
 
-    def __str__(self) -> str:
+    def _lines(self) -> tuple[list[str], list[tuple[str, float, list[str]]]]:
+        """Return the names of further columns, and lines: a name, a contribution, and its values in these columns."""
         columns = [name for name in self.table.dtype.names or () if name not in ("contribution", "feature", "row")]
         columns = [name for name in columns if name not in ("winner", "loser")]
-        lines = [["", "contribution", *columns]]
-        for name, row in zip(self.names[:_SHOWN], self.table[:_SHOWN], strict=True):
-            lines.append([name, f"{row['contribution']:+.3g}", *(_show(row[column]) for column in columns)])
+        lines = [
+            (name, float(row["contribution"]), [_show(row[column]) for column in columns])
+            for name, row in zip(self.names[:_SHOWN], self.table[:_SHOWN], strict=True)
+        ]
         if len(self.table) > _SHOWN:
             others = self.contributions[_SHOWN:]
-            lines.append([f"{len(others):,} others", f"{others.sum():+.3g}", *[""] * len(columns)])
-        if len(lines) == 1:
+            lines.append((f"{len(others):,} others", float(others.sum()), [""] * len(columns)))
+        return columns, lines
+
+    def _html(self) -> list[Any]:
+        from kernelrank.inspection._notebook import show_explanation
+
+        return show_explanation(self)
+
+    def __str__(self) -> str:
+        columns, found = self._lines()
+        if not found:
             return self.sentence
+        lines = [["", "contribution", *columns], *([name, f"{value:+.3g}", *rest] for name, value, rest in found)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rows = (
             "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from kernelrank._notebook import ShowsResult
 from kernelrank._rules import Rule
 from kernelrank._warnings import warn
 from kernelrank.estimators._folds import splits_queries
-from kernelrank.estimators._parameters import resolve_scorer
+from kernelrank.estimators._parameters import name_scoring, resolve_scorer
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.metrics import RankingScorer
-from kernelrank.metrics._names import LOWER_IS_BETTER, parse_metric
 from kernelrank.model_selection._cross_validation import CrossValidation
 from kernelrank.model_selection._held_out import scores_of
 from kernelrank.model_selection._parallel import run_in_parallel
@@ -43,8 +43,8 @@ SIZES = Rule("a list of shares above 0 and up to 1, or of positive integers", _a
 
 
 @dataclass(frozen=True)
-class LearningCurve:
-    """Scores on held-out rows for training sets of growing size; made by :func:`learning_curve`.
+class LearningCurve(ShowsResult):
+    """Scores on held-out rows for training sets of growing size; made by :func:`~kernelrank.inspection.learning_curve`.
 
     Attributes
     ----------
@@ -82,6 +82,11 @@ class LearningCurve:
     @property
     def _known(self) -> list[Array]:
         return [row[~np.isnan(row)] for row in self.scores]
+
+    def _html(self) -> list[Any]:
+        from kernelrank.inspection._notebook import show_learning_curve
+
+        return show_learning_curve(self)
 
     def __str__(self) -> str:
         lines = [f"{self.metric} on held-out {self.unit}, mean and standard deviation of {self.scores.shape[1]} folds"]
@@ -197,7 +202,7 @@ def learning_curve(
     scores = found.reshape(len(plans), -1).T
     _require_scores(scores)
     n_rows = np.mean([plan.ends for plan in plans], axis=0)
-    return LearningCurve(plans[0].sizes, scores, n_rows, unit, _name(scoring, scorer), len(work))
+    return LearningCurve(plans[0].sizes, scores, n_rows, unit, name_scoring(scoring), len(work))
 
 
 class _Plan(NamedTuple):
@@ -256,12 +261,3 @@ def _require_scores(scores: Array) -> None:
             " They are left out of the means.",
             UndefinedQueryWarning,
         )
-
-
-def _name(scoring: Any, scorer: RankingScorer) -> str:
-    """Return the name of a metric."""
-    if scoring is None:
-        return "concordance"
-    if isinstance(scoring, str):
-        return f"minus {scoring}" if parse_metric(scoring)[0] in LOWER_IS_BETTER else scoring
-    return str(getattr(scoring, "__name__", scorer))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 from scipy.stats import rankdata, wilcoxon
 
+from kernelrank._notebook import ShowsResult
 from kernelrank._query_ids import encode_queries
 from kernelrank._validation import as_array, check_vector
 from kernelrank.exceptions import NoComparablePairsError
@@ -51,8 +52,8 @@ class ScorerDifference:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Result of :func:`compare_scores`; ``print`` shows it as a table.
+class Comparison(ShowsResult):
+    """Result of :func:`~kernelrank.metrics.compare_scores`; ``print`` shows it as a table.
 
     Attributes
     ----------
@@ -79,6 +80,11 @@ class Comparison:
     method: str
     confidence: float
     notes: tuple[str, ...] = ()
+
+    def _html(self) -> list[Any]:
+        from kernelrank.metrics._notebook import show_comparison
+
+        return show_comparison(self)
 
     def __str__(self) -> str:
         heading = f"{100 * self.confidence:g}% interval"

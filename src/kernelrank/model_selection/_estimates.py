@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._notebook import ShowsResult
 from kernelrank._warnings import warn
 from kernelrank.exceptions import PooledEstimateWarning
 from kernelrank.metrics._influence import influences, variance
@@ -31,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(ShowsResult):
     """Estimate of the concordance on new rows; with two classes, of the area under the ROC curve.
 
     Attributes
@@ -76,6 +77,11 @@ class Estimate:
     jackknife: Array | None = field(default=None, repr=False)
     values: Array | None = field(default=None, repr=False)
     interval_from: str = "rows"
+
+    def _html(self) -> list[Any]:
+        from kernelrank.model_selection._notebook import show_estimate
+
+        return show_estimate(self)
 
     def __str__(self) -> str:
         low, high = self.interval

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from kernelrank._arrays import to_host
+from kernelrank._notebook import ShowsResult
 from kernelrank._query_ids import encode_queries
 from kernelrank._rules import COUNT
 from kernelrank._warnings import warn
@@ -38,7 +39,7 @@ _OUTPUTS = 256  # fitted together, which bounds the memory of their predictions
 
 
 @dataclass(frozen=True)
-class PermutationTest:
+class PermutationTest(ShowsResult):
     """Result of a permutation test.
 
     Attributes
@@ -69,6 +70,11 @@ class PermutationTest:
     exchanged: str
     strategy: str
     n_fits: int
+
+    def _html(self) -> list[Any]:
+        from kernelrank.model_selection._notebook import show_permutation_test
+
+        return show_permutation_test(self)
 
     def __str__(self) -> str:
         error = "exact" if self.exact else f"standard error {self.std_error:.2g}"

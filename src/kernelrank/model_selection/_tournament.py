@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta
 from sklearn.metrics import roc_curve
 
+from kernelrank._notebook import ShowsResult
 from kernelrank.model_selection._cross_validation import CrossValidation
 from kernelrank.model_selection._estimates import run_estimate
 from kernelrank.model_selection._intervals import IntervalOptions
@@ -19,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class TournamentROC:
+class TournamentROC(ShowsResult):
     """ROC curve of held-out pairs.
 
     Attributes
@@ -54,6 +55,11 @@ class TournamentROC:
     scores: Array = field(repr=False)
     n_fits: int
     skipped: tuple[str, ...]
+
+    def _html(self) -> list[Any]:
+        from kernelrank.model_selection._notebook import show_tournament
+
+        return show_tournament(self)
 
 
 def tournament_roc(
