@@ -110,18 +110,13 @@ def bounds(upper: Floats, lower: Floats, names: tuple[str, str], x_label: str, a
     across = _scale(1, n, _LEFT, _WIDTH - _RIGHT)
     up = _scale(low, high, _HEIGHT - _BOTTOM, _TOP + 4)
     of_upper, of_lower = ([(across(k + 1), up(v)) for k, v in zip(kept, each, strict=True)] for each in (above, below))
-    # Names are at the right, where the bounds meet: each on its side of everything that is drawn there.
-    begins = _WIDTH - _RIGHT - _LETTER * max(map(len, names))
-    top = min(b for a, b in of_upper if a >= min(begins, of_upper[-1][0]))
-    bottom = max(b for a, b in of_lower if a >= min(begins, of_lower[-1][0]))
     drawn = [
         tag("polygon", points=_points([*of_upper, *of_lower[::-1]]), class_="band"),
         tag("polyline", points=_points(of_upper), class_="line"),
         tag("polyline", points=_points(of_lower), class_="line other"),
-        tag("text", names[0], x=_at(_WIDTH - _RIGHT), y=_at(max(top - 6, _TOP)), text_anchor="end"),
-        tag("text", names[1], x=_at(_WIDTH - _RIGHT), y=_at(min(bottom + 14, _HEIGHT - _BOTTOM - 4)),
-            text_anchor="end"),
-    ]  # fmt: skip
+        _name_of_line(names[0], of_upper, above=True),
+        _name_of_line(names[1], of_lower, above=False),
+    ]
     ticks = sorted({1, n} if n < 5 else {1, (n + 1) // 2, n})
     levels = _thin([low, high], keep=float(above[-1]))
     axes = _axes(across, [(tick, f"{tick:,}") for tick in ticks], up, levels, x_label, "")
@@ -221,6 +216,15 @@ def _label(text: str, x: float, y: float) -> Markup:
     return tag("text", text, x=_at(x - 5 if left else x + 5), y=_at(y), text_anchor="end" if left else "start")
 
 
+def _name_of_line(name: str, points: list[tuple[float, float]], *, above: bool) -> Markup:
+    """Return the name of a line at its right end, above or below it; on the other side if there is no room."""
+    begins = min(_WIDTH - _RIGHT - _LETTER * len(name), points[-1][0])
+    beside = [b for a, b in points if a >= begins]
+    up, down = min(beside) - 6, max(beside) + 14
+    y = up if (above and up > _TOP) or (not above and down > _HEIGHT - _BOTTOM) else down
+    return tag("text", name, x=_at(_WIDTH - _RIGHT), y=_at(y), text_anchor="end")
+
+
 def _some(places: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return all places, or some of very many, with the first and the last."""
     if len(places) <= _MOST_POINTS:
@@ -278,12 +282,12 @@ def _axes(
 
 
 def _name_levels(levels: Sequence[float]) -> list[str]:
-    """Return values with as many decimals as tell them apart."""
-    step = (max(levels) - min(levels)) / 2
-    if step == 0 or all(float(each).is_integer() for each in levels):
-        return [number(float(each), 3) for each in levels]
-    decimals = max(0, -int(np.floor(np.log10(step))))
-    return [f"{each:,.{decimals}f}" if decimals < 6 else f"{each:.3g}" for each in levels]
+    """Return values with as many decimals as they need to be right to one per cent of their range."""
+    precision = 0.01 * (max(levels) - min(levels))
+    for decimals in range(6):
+        if all(abs(round(float(each), decimals) - each) <= precision for each in levels):
+            return [f"{each:,.{decimals}f}" for each in levels]
+    return [f"{each:.3g}" for each in levels]
 
 
 def _figure(marks: list[Markup], about: str, height: float = _HEIGHT) -> Markup:

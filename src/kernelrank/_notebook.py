@@ -10,20 +10,22 @@ if TYPE_CHECKING:
     from kernelrank._html import Markup
 
 # Colours of text and lines are those around it, in a light or a dark notebook; the others are readable on both.
+# Notebooks have styles of their own for tables, which are more specific: hence !important.
 _STYLE = """
 .kernelrank{--kr-line:#2f7fd1;--kr-other:#d55e00;color:inherit;display:flex;flex-wrap:wrap;align-items:flex-start;
 gap:.5em 2em;margin:.6em 0;max-width:62em;line-height:1.4}
-.kernelrank>*{margin:0;min-width:0;max-width:100%}
-.kernelrank>p{flex-basis:100%}
+.kernelrank>*{margin:0!important;min-width:0;max-width:100%}
+.kernelrank p{flex-basis:100%;font-size:.92em}
 .kernelrank .scroll{overflow-x:auto}
-.kernelrank table{border:none;border-collapse:collapse;margin:0;table-layout:auto;font-size:.92em;
+.kernelrank table{border:none;border-collapse:collapse;margin:0!important;table-layout:auto;font-size:.92em;
 font-variant-numeric:tabular-nums}
 .kernelrank caption{caption-side:top;text-align:left;font-weight:600;padding:0 0 .3em;color:inherit}
-.kernelrank table th,.kernelrank table td{text-align:left;vertical-align:middle;padding:.2em 1.2em .2em 0;
-border:none;border-bottom:1px solid rgba(128,128,128,.35);max-width:26em;overflow-wrap:anywhere;white-space:normal}
-.kernelrank table th{font-weight:normal}
-.kernelrank table th:not([scope=row]){font-weight:600}
-.kernelrank table .n{text-align:right;white-space:nowrap}
+.kernelrank th,.kernelrank td{text-align:left!important;vertical-align:middle;padding:.2em .8em!important;border:none;
+border-bottom:1px solid rgba(128,128,128,.35)!important;max-width:26em!important;overflow-wrap:anywhere}
+.kernelrank th:first-child{padding-left:.1em!important}
+.kernelrank th{font-weight:600}
+.kernelrank th[scope=row]{font-weight:normal}
+.kernelrank .n{text-align:right!important;white-space:nowrap}
 .kernelrank svg{display:block;height:auto;overflow:visible}
 .kernelrank svg.chart{width:360px;max-width:100%}
 .kernelrank svg.small{width:140px}

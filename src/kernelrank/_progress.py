@@ -22,8 +22,8 @@ class _Pace(NamedTuple):
 
 _TERMINAL = _Pace(0.0, 1.0, 0.0)
 # An update is a message to the browser, and all of them stay in a notebook that is executed without one: ten per second
-# at first, and one per second after a minute and a half.
-_NOTEBOOK = _Pace(0.1, 1.01, 1.0)
+# at first, one per second after a minute and a half, and one in ten seconds after a quarter of an hour.
+_NOTEBOOK = _Pace(0.1, 1.01, 10.0)
 _LINES = _Pace(1.0, 2.0, 60.0)
 
 

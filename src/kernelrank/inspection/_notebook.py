@@ -56,14 +56,20 @@ def show_learning_curve(found: LearningCurve) -> list[Markup]:
     """Return the scores by the size of the training set."""
     mean, std = found.mean, found.std
     places = np.unique(np.linspace(0, len(mean) - 1, min(len(mean), _MOST_SIZES)).round().astype(np.intp))
+    of_rows = found.unit == "rows"
     rows = [
-        (f"{found.sizes[k]:,}", number(float(found.n_rows[k])), share(float(mean[k])), share(float(std[k])))
+        (
+            f"{found.sizes[k]:,}",
+            *([] if of_rows else [number(float(found.n_rows[k]))]),
+            share(float(mean[k])),
+            share(float(std[k])),
+        )
         for k in places.tolist()
     ]
     metric = shorten(found.metric, _LONGEST)
-    heading = (found.unit, "rows", "mean", "standard deviation")
-    caption = f"{metric} on held-out {found.unit}, {plural(found.scores.shape[1], 'fold')}"
-    parts = [table(heading, rows, caption, numeric=range(4))]
+    heading = (found.unit, *([] if of_rows else ["rows"]), f"mean {metric}", "standard deviation")
+    caption = f"Learning curve, {plural(found.scores.shape[1], 'fold')}"
+    parts = [table(heading, rows, caption, numeric=range(len(heading)))]
     if not np.isnan(mean).all():
         about = f"{metric} on held-out {found.unit} by the number of {found.unit} trained on"
         parts.append(curve(found.sizes, mean, std, f"{found.unit} trained on", metric, about))
