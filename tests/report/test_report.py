@@ -10,9 +10,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -20,9 +22,11 @@ import kernelrank as kr
 from kernelrank import metrics, report
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.inspection import explain, learning_curve
+from kernelrank.kernels import Gaussian
 from kernelrank.metrics import auc_interval, concordance_interval
 from kernelrank.model_selection import estimate_auc, permutation_test
 from kernelrank.pipelines import QueryScaler, make_query_pipeline, make_table_ranker
+from kernelrank.report._refits import without_search
 
 HOSTILE = "</script><script>alert(1)</script>\"'&<!--"
 
@@ -293,6 +297,28 @@ def test_learning_curve_is_that_of_inspection(written, ranked, graded):
     lines = written(ranked, X, y, qid=qid, learning_curve=True).table("Learning curve")[1:]
     assert [line[0] for line in lines] == [str(size) for size in found.sizes]
     assert [line[2] for line in lines] == [f"{mean:.3f}" for mean in found.mean]
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        kr.RankSVMCV(alphas=[1.0, 0.01], loss="squared_hinge"),
+        make_query_pipeline(StandardScaler(), kr.RankSVMCV(alphas=[1.0, 0.01], kernel=["linear", Gaussian(0.1)])),
+        kr.RankRLSCV(alphas=[1.0, 0.01], kernel="gaussian"),
+        kr.RLSCV(alphas=[1.0, 0.01]),
+        GridSearchCV(kr.RankSVM(), {"alpha": [1.0, 0.01]}, cv=GroupKFold(5)),
+    ],
+)
+def test_learning_curves_need_no_folds_within_small_training_sets(written, graded, search):
+    X, y, qid = graded
+    given = {} if isinstance(search, kr.RLSCV | GridSearchCV) else {"qid": qid}
+    chosen = search.fit(X, y, **given, **({"groups": qid} if isinstance(search, GridSearchCV) else {}))
+    model = without_search(chosen)
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    assert type(last) in (kr.RankSVM, kr.RankRLS, kr.RLS)
+    fitted = clone(model).fit(X, y, **given)
+    assert np.corrcoef(fitted.predict(X), chosen.predict(X))[0, 1] > 0.9999
+    assert len(written(chosen, X, y, qid=qid, learning_curve=True).table("Learning curve")) == 6
 
 
 def test_missing_values_and_text(written):

@@ -311,6 +311,7 @@ def learning(report: Report) -> Markup | None:
     words = f"The last step gained {known[-1] - known[-2]:+.3f}. " if len(known) > 1 else ""
     ending = (
         "A curve that still rises at its end says that more data would help; a flat one, that better features would."
+        " Models of all sizes have the parameters of this one."
     )
     heading = (found.unit, "rows", found.metric, "standard deviation")
     shown = table(heading, rows, "Learning curve", numeric=range(1, 4))

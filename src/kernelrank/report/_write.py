@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from kernelrank._rules import ESTIMATOR, FLAG, NAMES, NONE, PATH, RANDOM_STATE, TEXT
@@ -23,6 +22,7 @@ from kernelrank.report._advice import advise
 from kernelrank.report._data import Facts
 from kernelrank.report._metrics import measure, order_of_queries
 from kernelrank.report._page import Report, make_page
+from kernelrank.report._refits import without_search
 from kernelrank.report._rows import choose_and_show
 from kernelrank.report._subject import Subject, make_subject
 from kernelrank.report._trust import estimate_trust
@@ -149,4 +149,4 @@ def _learning_curve(subject: Subject, seed: int) -> LearningCurve | str:
         return "the model scales features inside each query; call inspection.learning_curve with a column of queries."
     params = None if subject.weight is None else {"sample_weight": subject.weight}
     given: dict[str, Any] = {"qid": subject.queries, "params": params, "random_state": seed, "verbose": 0}
-    return compute_learning_curve(clone(subject.model), subject.X, subject.y, **given)
+    return compute_learning_curve(without_search(subject.model), subject.X, subject.y, **given)
