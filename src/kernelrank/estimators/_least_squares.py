@@ -38,6 +38,10 @@ _TOO_FAR = (
 )
 
 
+class _NoTrainingDataError(ValueError, AttributeError):
+    """Error for a model without its training data; ``dir``, as notebooks use it, leaves out what has no attribute."""
+
+
 class LeastSquaresEstimator(Predictor):
     """Closed forms with a linear or another kernel; a subclass provides the loss and ``fit``.
 
@@ -172,7 +176,7 @@ class LeastSquaresEstimator(Predictor):
         check_is_fitted(self)
         model: LeastSquaresModel | None = getattr(self, "_training", None)
         if model is None:
-            raise ValueError(
+            raise _NoTrainingDataError(
                 f"This {type(self).__name__} has no training data any more: they are neither pickled nor saved,"
                 " nor kept by partial_fit. Fit it again."
             )
