@@ -14,9 +14,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: demo test test-slow docs mutants lint format bench bench-peers bench-rlscore page experiments sanitize clean FORCE
 
-## Train, evaluate and plot on data that comes with scikit-learn.
+## Tune, train, estimate, evaluate, plot, and write a report, on data inside the package.
 demo: $(VENV)/built
-	$(BIN)/python examples/plot_first_ranking.py
+	$(BIN)/kernelrank demo --folder build/demo
 
 ## All tests that finish within minutes, the doctests and the README's example.
 test: $(VENV)/built

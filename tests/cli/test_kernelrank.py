@@ -19,6 +19,7 @@ from sklearn.datasets import load_wine
 from kernelrank import OrdinalSVM, RankingClassifier, RankRLS, RankRLSCV, RankSVM, RankSVMCV, cli, metrics
 from kernelrank.cli import _data
 from kernelrank.cli._terms import in_terms_of_options
+from kernelrank.datasets import load_apartments
 from kernelrank.estimators._alphas import warn_at_end
 from kernelrank.exceptions import PathEndWarning
 from kernelrank.io import dump_svmlight, load_svmlight
@@ -870,10 +871,17 @@ def test_ctrl_c_is_clean(tmp_path, rng):
 def test_demo(shell, tmp_path):
     folder = tmp_path / "demo"
     assert shell("demo", "--folder", folder).code == 0
-    assert {p.name for p in folder.iterdir()} == {"train.txt", "test.txt", "cv.kr", "model.kr", "convergence.png"}
-    chosen = load_model(folder / "cv.kr").alpha_
-    assert re.search(r"\$ kernelrank train .*--alpha (\S+)", shell.out)[1] == f"{chosen:.4g}"
-    assert load_model(folder / "model.kr").alpha == pytest.approx(chosen, rel=1e-3)
+    names = {"train.csv", "test.csv", "model.kr", "path.png", "report.html"}
+    assert {path.name for path in folder.iterdir()} == names
+    assert re.findall(r"^\$ kernelrank (\w+)", shell.out, re.MULTILINE) == ["cv", "estimate", "evaluate", "report"]
+    assert f"{folder / 'report.html'}\n" in shell.out
+    train, test = (pl.read_csv(folder / name) for name in ("train.csv", "test.csv"))
+    assert len(train) + len(test) == len(load_apartments().y)
+    assert not set(train["search"]) & set(test["search"])
+    estimate = float(re.search(r"^estimate +(\S+)", shell.out, re.MULTILINE)[1])
+    tested = float(re.findall(r"^concordance +(\S+)", shell.out, re.MULTILINE)[1])
+    assert min(estimate, tested) > 0.7
+    assert abs(estimate - tested) < 0.1  # honest: of new searches, both times
 
 
 class TestPaths:

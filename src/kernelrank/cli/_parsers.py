@@ -349,7 +349,7 @@ example:
 
 def demo(add: Add) -> None:
     """Add the command ``demo``."""
-    parser = add("demo", "train, evaluate and plot on example data", _DEMO_EXAMPLE)
+    parser = add("demo", "tune, train, estimate, evaluate and report on example data", _DEMO_EXAMPLE)
     parser.add_argument("--folder", default="kernelrank-demo", help="folder for the files (default: %(default)s)")
 
 
