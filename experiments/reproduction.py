@@ -42,7 +42,8 @@ versions, machine and date. `make experiments` runs all studies again; see [the 
 LEFT_OUT = """
 Not counted, because they have no results: P09, figure 1 (the cost functions drawn) and figure 2 (four points; the
 example of `kernelrank.RankRLS` computes it), and Paper V, figures 1 and 2 (a sentence and its graph; drawn by
-`examples/plot_sentence_graph.py`). The reports of 2010 and 2011 on RankSVM share the method and most of the text.
+`examples/structured/plot_sentence_graph.py`). The reports of 2010 and 2011 on RankSVM share the method and most of the
+text.
 
 ## Not available
 
