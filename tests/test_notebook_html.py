@@ -20,7 +20,7 @@ import kernelrank as kr
 from kernelrank._html import number
 from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.inspection import audit_pairs, explain, learning_curve
-from kernelrank.metrics import compare_scores, make_ranking_scorer
+from kernelrank.metrics import Comparison, ScorerDifference, compare_scores, make_ranking_scorer
 from kernelrank.model_selection import (
     Estimate,
     FScoreClassifier,
@@ -199,7 +199,7 @@ def test_a_fit_that_misses_its_tolerance_says_so(data):
     with pytest.warns(ConvergenceWarning):
         model = kr.RankSVM(max_iter=2).fit(*data)
     facts = shown(model).facts
-    assert facts["gap that tol asks for"].endswith("NOT reached")
+    assert facts["gap that tol asks for"].endswith(", not reached")
     assert facts["proven gap to the optimum"] == f"at most {number(model.gap_, 3)}"
 
 
@@ -226,7 +226,7 @@ def test_the_choice_of_alpha(data):
         f"{number(scores.mean())}, standard deviation {number(scores.std(), 2)} over 3 folds"
     )
     assert facts["largest gap of all alphas"] == number(model.gaps_.max(), 3)
-    assert facts["gap that tol asks for"].endswith("reached")
+    assert facts["gap that tol asks for"].endswith(", reached")
     assert facts["comparable pairs"] == "1,770"
     assert len(list(part.root.iter("circle"))) == len(model.alphas_)
     assert f"best at {number(model.alpha_)}" in part.labels[0]
@@ -446,6 +446,15 @@ def test_a_comparison_of_estimators(data):
     assert line[:2] == [f"{each.difference:.4f}", f"{each.low:.4f} to {each.high:.4f}"]
     assert line[3:] == [number(each.pvalue, 3), number(each.corrected_pvalue, 3)]
     assert all(note in part.text for note in found.notes)
+
+
+def test_intervals_that_are_not_known_are_not_drawn():
+    nan = float("nan")
+    difference = ScorerDifference("a", "b", 0.2, nan, nan, nan, nan)
+    found = Comparison(("a", "b"), (0.7, 0.5), ((nan, nan), (0.4, 0.6)), (difference,), "DeLong", 0.95)
+    part = shown(found)
+    assert [each.get("class") for each in part.root.iter("line")].count("interval") == 1
+    assert 'x1="nan"' not in part.html
 
 
 def test_comparisons_of_many_scorers_stay_small():

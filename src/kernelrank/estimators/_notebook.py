@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank._charts import bounds, curve
-from kernelrank._html import Markup, number, plural, shorten
+from kernelrank._html import Markup, join, number, plural, shorten, tag
 from kernelrank._notebook import facts
 from kernelrank.estimators._parameters import name_scoring
 from kernelrank.estimators._rls_cv import RLSCV
@@ -49,7 +49,8 @@ def _certificate(estimator: Any) -> Iterator[Row]:
         goal = float(history["goal"][-1])
     else:  # the objective at zero is 1
         goal = gap_goal(estimator.tol, objective, 1.0)
-    yield "gap that tol asks for", f"{number(goal, 3)}, {'reached' if gap <= goal else 'NOT reached'}"
+    reached = "reached" if gap <= goal else tag("strong", "not reached")
+    yield "gap that tol asks for", join([number(goal, 3), ", ", reached])
     if gaps is not None:
         yield "largest gap of all alphas", number(float(np.max(gaps)), 3)
 

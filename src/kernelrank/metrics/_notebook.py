@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kernelrank._charts import interval_bar
 from kernelrank._html import Markup, number, plural, shorten, table, tag
 
@@ -23,7 +25,8 @@ def show_comparison(found: Comparison) -> list[Markup]:
         )
     ]
     shown = found.differences[:_MOST_LINES]
-    largest = max((abs(each) for one in shown for each in (one.low, one.high, one.difference)), default=0.0) or 1.0
+    ends = [abs(end) for each in shown for end in (each.low, each.high, each.difference) if not np.isnan(end)]
+    largest = max(ends, default=0.0) or 1.0
     differences = [
         (
             f"{shorten(str(each.first), _LONGEST)} − {shorten(str(each.second), _LONGEST)}",
