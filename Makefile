@@ -30,7 +30,7 @@ test-slow: $(VENV)/built
 docs: $(VENV)/built $(VENV)/docs-tools
 	$(BIN)/python -m pytest $(PARALLEL) -q -m "not slow" README.md docs src tests/test_docs.py tests/test_numbers.py tests/cli/test_pages.py
 	rm -rf build/site docs/gallery docs/api/*.rst docs/api/examples
-	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/site-pages -b html -c docs . build/site
+	$(BIN)/python -m sphinx -W --keep-going -q -d build/site-pages -b html -c docs . build/site
 	@echo "the site: build/site/index.html"
 
 ## One defect at a time in the sources, and whether the tests notice; hours. Words choose files: make mutants ONLY="metrics _bundle".

@@ -98,7 +98,7 @@ class RankRLS(OnCollections, Ranker):
         Steps of conjugate gradients; 1 for a direct solution.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     Notes

@@ -90,11 +90,11 @@ class RankSVM(OnCollections, kernelrank.estimators.RankSVM):
         Iterations made.
     n_pairs_ : int, or float with weights
         Comparable pairs, or their total weight.
-    history_ : structured ndarray of shape (n_iter_,)
+    history_ : structured ndarray of shape (n_iter,)
         Bounds and work of each iteration, as in :class:`kernelrank.RankSVM`.
     n_features_in_ : int
         Features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had names that are all strings.
 
     See Also

@@ -147,7 +147,7 @@ class GreedyRLS(RegressorMixin, _GreedySelector):  # type: ignore[misc]
         Leave-one-out mean squared error after each selection, summed over the outputs.
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features_in_)
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         Coefficients of :class:`~kernelrank.RLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
         The constant of that model, per output.
@@ -255,7 +255,7 @@ class GreedyRankRLS(_GreedySelector, Ranker):
         Held-out error after each selection: the average loss, summed over the outputs.
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features_in_)
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         Coefficients of :class:`~kernelrank.RankRLS` fitted to the selected features; zero elsewhere.
     intercept_ : float or ndarray of shape (n_outputs,)
         As in :class:`~kernelrank.RankRLS`: 0 with queries.

@@ -180,7 +180,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
 
         Parameters
         ----------
-        w : array-like of shape (n_components,) or (n_components_, n_outputs)
+        w : array-like of shape (n_components,) or (n_components, n_outputs)
             Weights of the features.
 
         Returns
@@ -239,7 +239,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HasKernel): 
 
         Parameters
         ----------
-        features : ndarray of shape (n_samples, n_components) or (n_components_,)
+        features : ndarray of shape (n_samples, n_components) or (n_components,)
             Features of the map before :meth:`without`, or weights of them.
 
         Returns
