@@ -1,5 +1,6 @@
-"""Contents of the site: the pages below each page, by caption. Pages stay plain Markdown, without directives."""
+"""Contents of the site: the order of pages and examples. Pages stay plain Markdown, without directives."""
 
+# The pages below each page, by caption.
 CONTENTS: dict[str, dict[str, list[str]]] = {
     "docs/index": {
         "": [
@@ -39,4 +40,13 @@ CONTENTS: dict[str, dict[str, list[str]]] = {
             *("/experiments/README", "/experiments/*/README", "/experiments/*/results", "/experiments/*/results/*"),
         ],
     },
+}
+
+# The order of the examples in each section of the gallery.
+EXAMPLES: dict[str, list[str]] = {
+    "basics": ["first_ranking", "alpha_path", "coefficients", "queries", "table", "preferences"],
+    "judging": ["pooling_bias", "tournament_roc", "permutation", "compare", "learning_curve"],
+    "methods": ["kernels", "random_features", "greedy_selection", "ordinal", "clustering"],
+    "structured": ["survival", "clicks", "propensities", "relational", "sentence_graph"],
+    "using": ["explanation", "exports"],
 }

@@ -108,6 +108,8 @@ def _unambiguous(objects: dict[str, Any]) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for full, entry in objects.items():
         parts = full.split(".")
+        if entry.aliased:  # the place of the definition, in a private module
+            continue
         shortest = 2 if entry.objtype in ("method", "property", "attribute") else 1
         for k in range(shortest, len(parts) + 1):
             # The estimators of single machines are meant, if not those of Dask are named.

@@ -11,6 +11,7 @@ from pathlib import Path
 from sphinx_gallery.sorting import ExplicitOrder
 
 sys.path.insert(0, str(Path(__file__).parent))
+from _contents import EXAMPLES
 
 project = "kernelrank"
 author = copyright = "The kernelrank developers"
@@ -48,14 +49,13 @@ numpydoc_show_class_members = False
 numpydoc_validation_checks = set()  # tests/test_docstrings.py validates
 
 # Examples
-sections = ("basics", "judging", "methods", "structured", "using")
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "docs/gallery",
     "backreferences_dir": "docs/api/examples",
     "doc_module": ("kernelrank",),
-    "subsection_order": ExplicitOrder([f"examples/{section}" for section in sections]),
-    "within_subsection_order": "FileNameSortKey",
+    "subsection_order": ExplicitOrder([f"examples/{section}" for section in EXAMPLES]),
+    "within_subsection_order": ExplicitOrder([f"plot_{name}.py" for names in EXAMPLES.values() for name in names]),
     "image_srcset": ["2x"],
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -72,6 +72,7 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {"docs/index": [], "docs/getting-started": []}
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "kernelrank"},
