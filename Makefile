@@ -6,6 +6,9 @@ RLSCORE := .venv-rlscore
 PYTHON36 ?= python3.6
 BIN := $(VENV)/bin
 EXPERIMENTS := $(patsubst experiments/%/run.py,experiment-%,$(wildcard experiments/*/run.py))
+# Tests of what pages, docstrings and commands on pages say.
+DOCUMENTED := $(addprefix tests/,$(addsuffix .py,test_docs test_docstrings test_numbers test_coming_from cli/test_pages \
+  persistence/test_format_page))
 CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 # One process per core. Tests of a file stay together: they share fixtures, and those that ask for an answer in time do not
 # run beside each other. Files start in the order that tests/conftest.py gives them.
@@ -28,7 +31,7 @@ test-slow: $(VENV)/built
 
 ## The site in build/site: all examples of pages and docstrings are run, then the gallery; warnings are errors.
 docs: $(VENV)/built $(VENV)/docs-tools
-	$(BIN)/python -m pytest $(PARALLEL) -q -m "not slow" README.md docs src tests/test_docs.py tests/test_numbers.py tests/cli/test_pages.py
+	$(BIN)/python -m pytest $(PARALLEL) -q -m "not slow" README.md docs src $(DOCUMENTED)
 	rm -rf build/site docs/gallery docs/api/*.rst docs/api/examples
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/site-pages -b html -c docs . build/site
 	@echo "the site: build/site/index.html"

@@ -17,7 +17,6 @@ from sphinx.util.nodes import make_refnode
 logger = logging.getLogger(__name__)
 _EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/(\w+/plot_\w+)\.py\)")
 _LINK = re.compile(r"\]\(([\w./-]+)\)")
-_NAME = re.compile(r"[A-Za-z_][\w.]*")
 _FIRST = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>{0}</title><meta http-equiv="refresh" content="0; url={1}">
 <a href="{1}">{0}</a></html>
@@ -85,22 +84,22 @@ def _add_contents(app: Sphinx, name: str, content: list[str]) -> None:
 
 
 def _link_names(app: Sphinx, doctree: nodes.document, name: str) -> None:
-    """Link public names in code font, such as ``RankSVM`` or ``metrics.ndcg``, to their pages."""
-    if not name.startswith("docs/") or name.startswith(("docs/api/", "docs/gallery/")):
+    """Link public names in code font, such as ``RankSVM`` or ``metrics.ndcg``, and pages, to their places."""
+    if not name.startswith("docs/") or name.startswith("docs/gallery/"):
         return
     objects = app.env.domains["py"].data["objects"]
-    names = _unambiguous(objects)
+    names = {} if name.startswith("docs/api/") else _unambiguous(objects)  # docstrings link what they mean to
     for literal in list(doctree.findall(nodes.literal)):
+        if isinstance(literal.parent, nodes.reference | nodes.title):
+            continue
         text = literal.astext().removesuffix("()")
-        found = names.get(text) if _NAME.fullmatch(text) else None
-        if found and not isinstance(literal.parent, nodes.reference) and not _in_heading(literal):
+        if (page := text.removesuffix(".md")) != text and page in app.env.found_docs:
+            title = app.env.titles[page].astext()
+            literal.replace_self(make_refnode(app.builder, name, page, "", nodes.Text(title), title))
+        elif found := names.get(text):
             entry = objects[found]
             link = make_refnode(app.builder, name, entry.docname, entry.node_id, literal.deepcopy(), found)
             literal.replace_self(link)
-
-
-def _in_heading(node: nodes.Node) -> bool:
-    return isinstance(node.parent, nodes.title)
 
 
 def _unambiguous(objects: dict[str, Any]) -> dict[str, str]:

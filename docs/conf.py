@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "min_reported_time": 60,
     "write_computation_times": False,
 }
 
