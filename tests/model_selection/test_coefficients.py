@@ -5,12 +5,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy import stats
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from kernelrank import RankRLS, RankSVM
 from kernelrank.model_selection import coef_intervals
+from kernelrank.pipelines import make_table_ranker
 
 
 @pytest.fixture
@@ -59,6 +61,33 @@ def test_pipelines_and_sparse_rows(data):
     np.testing.assert_allclose(
         coef_intervals(RankRLS(0.1), sp.coo_matrix(X), y).low, coef_intervals(RankRLS(0.1), X, y).low, rtol=1e-6
     )
+
+
+def test_features_that_differ_between_folds(data):
+    X, y = data
+    frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(np.arange(60) < 6, "rare", "common")})
+    frame.loc[6:9, "kind"] = "other"
+    model = make_table_ranker(frame, RankSVM(0.1), min_frequency=1)
+    with pytest.raises(ValueError, match=r"all rows have 4, those without fold 1 of 10 3, and 'cat.*rare' is not") as e:
+        coef_intervals(model, frame, y, cv=KFold(10))
+    assert "coef_intervals(model[-1], model[:-1].transform(X), y, qid=qid)" in str(e.value)
+    fitted = model.fit(frame, y)
+    found = coef_intervals(fitted[-1], fitted[:-1].transform(frame), y, cv=KFold(10))
+    np.testing.assert_allclose(found.coef, fitted[-1].coef_)
+    assert found.folds[0, 3] == 0  # no row is rare
+
+
+def test_as_many_features_that_are_others(rng):
+    texts = ["apple pear"] * 20 + ["fig pear"] * 15 + ["fig plum"] * 7
+    model = make_pipeline(CountVectorizer(max_features=2), RankSVM(0.1))
+    with pytest.raises(ValueError, match="all rows have 2, those without fold 2 of 2 2, and 'apple' is not among both"):
+        coef_intervals(model, texts, rng.normal(size=42), cv=KFold(2))
+
+
+def test_transformers_without_names(data):
+    X, y = data
+    found = coef_intervals(make_pipeline(FunctionTransformer(np.square), RankSVM(0.1)), X, y, cv=KFold(5))
+    np.testing.assert_array_equal(found.folds, coef_intervals(RankSVM(0.1), X**2, y, cv=KFold(5)).folds)
 
 
 def test_what_cannot_be_used(data):

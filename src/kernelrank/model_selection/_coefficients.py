@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from kernelrank._query_ids import encode_queries
 from kernelrank._rules import ESTIMATOR, N_JOBS, RANDOM_STATE
@@ -89,6 +90,12 @@ def coef_intervals(
     CoefIntervals
         Named tuple ``(coef, low, high, folds)``.
 
+    Raises
+    ------
+    ValueError
+        If the fits have different features, as those of a pipeline may have whose encoder finds fewer categories
+        without a fold. Fit the transformers to all rows in that case, and pass their output with the last step.
+
     See Also
     --------
     kernelrank.plots.CoefficientDisplay : Plots them.
@@ -126,20 +133,48 @@ def coef_intervals(
     params = {} if qid is None else {"qid": qid}  # a column of X stays there: a pipeline may know what to do with it
     arguments = ((estimator, X.tocsr() if sp.issparse(X) else X, y, params, part) for part in parts)
     what = f"fits of {type(estimator).__name__}"
-    coef, *others = run_in_parallel(_fit_coef, arguments, len(parts), n_jobs=n_jobs, verbose=0, what=what)
-    found, n_folds = np.array(others), len(folds)
+    (coef, names), *others = run_in_parallel(_fit_coef, arguments, len(parts), n_jobs=n_jobs, verbose=0, what=what)
+    for number, other in enumerate(others, 1):
+        _require_same_features((coef, names), other, f"without fold {number} of {len(folds)}")
+    found, n_folds = np.array([other for other, _ in others]), len(folds)
     error = np.sqrt((n_folds - 1) / n_folds * np.sum((found - found.mean(axis=0)) ** 2, axis=0))
     width = stats.t.ppf(0.5 + confidence / 2, n_folds - 1) * error
     return CoefIntervals(coef, coef - width, coef + width, found)
 
 
-def _fit_coef(estimator: Any, X: Any, y: Any, params: dict[str, Any], rows: NDArray[np.intp]) -> Vector:
+def _fit_coef(
+    estimator: Any, X: Any, y: Any, params: dict[str, Any], rows: NDArray[np.intp]
+) -> tuple[Vector, list[str] | None]:
+    """Return the coefficients of a fit to some rows, and their names if transformers of a pipeline give them."""
     model = clone(estimator)
     model.fit(take_rows(X, rows), take_rows(y, rows), **take_params(params, rows))
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    *steps, (_, last) = model.steps if hasattr(model, "steps") else [("", model)]
     coef = np.asarray(getattr(last, "coef_", np.nan), dtype=np.float64)
     if coef.ndim != 1:
         raise TypeError(
             f"estimator must have a vector coef_ after fit, as linear models with one output have; {last!r} has none."
         )
-    return coef
+    return coef, _names(steps)
+
+
+def _names(steps: list[tuple[str, Any]]) -> list[str] | None:
+    try:
+        return [str(name) for name in Pipeline(steps).get_feature_names_out()] if steps else None
+    except (AttributeError, ValueError):  # a transformer has no names, or none without those of its input
+        return None
+
+
+def _require_same_features(
+    first: tuple[Vector, list[str] | None], other: tuple[Vector, list[str] | None], which: str
+) -> None:
+    """Raise an error if a fit has other features than that to all rows."""
+    (coef, names), (coef_of_other, names_of_other) = first, other
+    if len(coef) == len(coef_of_other) and names == names_of_other:
+        return
+    found = f"all rows have {len(coef)}, those {which} {len(coef_of_other)}"
+    if names and names_of_other and (differing := sorted(set(names) ^ set(names_of_other))):
+        found += f", and {differing[0]!r} is not among both"
+    raise ValueError(
+        f"The fits have different features: {found}. Fit the transformers to all rows, and pass what they return with"
+        " the last step, as in coef_intervals(model[-1], model[:-1].transform(X), y, qid=qid) for a fitted pipeline."
+    )
