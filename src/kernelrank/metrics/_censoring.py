@@ -42,7 +42,7 @@ def survival(times: Floats, events: NDArray[np.bool_], weights: Floats | None, *
 
 
 def inverse_probabilities(rows: CheckedRows) -> Floats:
-    """Return 1 / G for observed rows, with G the probability that the row is not censored before; 0 for others."""
+    """Return 1 / G for observed rows, with G the probability to be censored later; 0 for others."""
     if rows.observed is None:
         return np.ones(len(rows.y))
     uncensored = survival(rows.y, rows.observed, rows.weights, of_censoring=True)

@@ -53,7 +53,7 @@ def concordance_index(
         that are observed, and whose utility is at most ``y_true[i]``.
     truncation : float, optional
         Compute Uno's concordance [2]_: a pair weighs ``1 / G(t)^2`` for the probability G that its lower row, of
-        utility t, is not censored before t, and only lower rows with t below the truncation count. Harrell's
+        utility t, is not censored up to t, and only lower rows with t below the truncation count. Harrell's
         concordance [1]_, which is the default, depends on who was censored when; this one does not, if censoring is
         independent of the utilities. G is estimated from all rows.
     ties : float, default=0.5
@@ -95,6 +95,10 @@ def concordance_index(
     the negated scores, which takes risks. The latter regards scores as tied that differ by less than 1e-8, unless
     ``tied_tol=0``. With truncation it equals scikit-survival's ``concordance_index_ipcw``, if that estimates G from
     the same rows.
+
+    G(t) is the probability to be censored after t, as in [2]_ and in scikit-survival: censoring at t itself counts, and
+    comes after the events at t. With continuous utilities this makes no difference. With coarse ones, such as whole
+    years, many are equal; G is then too small for the lower rows, and Uno's concordance is biased.
 
     References
     ----------

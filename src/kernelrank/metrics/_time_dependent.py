@@ -46,7 +46,7 @@ def cumulative_dynamic_auc(
     .. math:: \mathrm{AUC}(t) = \frac{\sum_{y_i \le t < y_j} w_i [p_i < p_j]}{\sum_{y_i \le t < y_j} w_i}
 
     over observed rows i and any rows j; a tie of the scores counts half. :math:`w_i` is the inverse of the probability
-    that row i is not censored before :math:`y_i`, estimated from all rows [1]_.
+    that row i is not censored up to :math:`y_i`, estimated from all rows [1]_.
 
     Parameters
     ----------
