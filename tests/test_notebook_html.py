@@ -409,6 +409,24 @@ def test_a_null_distribution_with_the_observed_value():
     assert "observed 0.700" in part.text
 
 
+def counted(part):
+    """Return how many values the bars of each colour stand for."""
+    bars = [(each.get("class"), each.find("title").text.split(": ")[1]) for each in part.root.iter("rect")]
+    return {kind: sum(int(count) for of, count in bars if of == kind) for kind in ("fill", "minus")}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_permutation_is_counted_once(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(40):
+        permuted = rng.integers(0, 50, rng.integers(2, 20)) / rng.choice([49, 50, 64, 77])
+        observed = float(rng.choice(permuted))
+        shaken = permuted + rng.choice([-1e-14, 0.0, 1e-14], len(permuted))  # equal, up to rounding
+        test = PermutationTest(observed, 1.0, 0.0, shaken, False, "rows", "averaged", 5)
+        as_large = int((permuted >= observed).sum())
+        assert counted(shown(test)) == {"fill": len(permuted) - as_large, "minus": as_large}
+
+
 @pytest.mark.parametrize("permuted", [[], [0.5] * 9, [0.7] * 9])
 @pytest.mark.parametrize("observed", [0.0, 0.7, 1.0])
 def test_null_distributions_without_spread(permuted, observed):

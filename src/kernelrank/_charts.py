@@ -35,7 +35,7 @@ def null_distribution(values: Floats, observed: float, chance: float, about: str
     first = np.floor((values.min(initial=observed) - observed) / width)
     # One of the edges is the observed value, so that a bin reaches it as a whole.
     edges = observed + width * np.arange(first, np.floor((values.max(initial=observed) - observed) / width) + 2)
-    counts, _ = np.histogram(values, edges)
+    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)  # rounded, an edge may be beyond a value
     top = max(1, int(counts.max()))
     low, high = min(float(edges[0]), chance), max(float(edges[-1]), chance)
     x, y = _scale(low, high, _LEFT, _WIDTH - _RIGHT), _scale(0.0, top, _HEIGHT - _BOTTOM, _TOP + 14)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kernelrank._charts import interval_axis, null_distribution, roc
 from kernelrank._html import Markup, number, share
 from kernelrank._notebook import facts
+from kernelrank.model_selection._permutation_test import ROUNDING, PermutationTest
 
 if TYPE_CHECKING:
     from kernelrank.model_selection._estimates import Estimate
-    from kernelrank.model_selection._permutation_test import PermutationTest
     from kernelrank.model_selection._tournament import TournamentROC
 
 Row = tuple[str, Any]
@@ -50,7 +52,9 @@ def show_permutation_test(found: PermutationTest) -> list[Markup]:
         f"Estimates for {len(found.permuted):,} permutations; {share(found.statistic)} was observed, chance is"
         f" {_CHANCE:g}"
     )
-    return [facts(rows, "Permutation test"), null_distribution(found.permuted, found.statistic, _CHANCE, about)]
+    equal = np.abs(found.permuted - found.statistic) <= ROUNDING  # they count as reached
+    permuted = np.where(equal, found.statistic, found.permuted)
+    return [facts(rows, "Permutation test"), null_distribution(permuted, found.statistic, _CHANCE, about)]
 
 
 def show_tournament(found: TournamentROC) -> list[Markup]:
