@@ -19,7 +19,7 @@ from sklearn.utils import estimator_html_repr
 import kernelrank as kr
 from kernelrank._html import number
 from kernelrank.exceptions import ConvergenceWarning
-from kernelrank.inspection import audit_pairs, explain, learning_curve
+from kernelrank.inspection import Explanation, audit_pairs, explain, learning_curve
 from kernelrank.metrics import Comparison, ScorerDifference, compare_scores, make_ranking_scorer
 from kernelrank.model_selection import (
     Estimate,
@@ -507,9 +507,33 @@ def test_an_explanation_without_contributions(data):
 def test_explanations_of_many_features_stay_small():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 5000))
-    part = shown(explain(kr.RankSVM().fit(X, X[:, 0]), X[0], X[1]))
+    found = explain(kr.RankSVM().fit(X, X[:, 0]), X[0], X[1])
+    part = shown(found)
     assert len(part.html) < 10_000
     assert "4,990 others" in part.text
+    others = found.contributions[10:].sum()
+    assert abs(others) > abs(found.contributions[0])
+    bars = [bar for bar in part.root.iter("rect") if bar.get("class") in ("plus", "minus")]
+    widths = [float(bar.get("width")) for bar in bars]
+    values = np.abs([*found.contributions[:10], others])
+    np.testing.assert_allclose(widths, 66 * values / abs(others), atol=0.06)  # none leaves its picture
+
+
+def test_only_the_lines_that_are_shown_are_named():
+    class Row(int):
+        n_shown = 0
+
+        def __str__(self):
+            Row.n_shown += 1
+            return super().__str__()
+
+    table = np.array(
+        [(Row(k), 1.0 - 1e-3 * k) for k in range(100)], dtype=[("feature", object), ("contribution", float)]
+    )
+    found = Explanation(1.0, (1.0, 0.0), "features", table)
+    assert "90 others" in shown(found).text
+    assert Row.n_shown <= 20
+    assert len(found.names) == 100
 
 
 def test_a_learning_curve(data):

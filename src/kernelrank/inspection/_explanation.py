@@ -51,14 +51,7 @@ class Explanation(ShowsResult):
     @property
     def names(self) -> list[str]:
         """The name of each contribution, such as "rooms", "row 3" or "row 3 over row 5"."""
-        if self.by == "features":
-            return [str(each) for each in self.table["feature"]]
-        if self.by == "pairs":
-            return [
-                f"row {winner} over row {loser}"
-                for winner, loser in zip(self.table["winner"], self.table["loser"], strict=True)
-            ]
-        return [f"row {row}" for row in self.table["row"]]
+        return self._name(self.table)
 
     @property
     def sentence(self) -> str:
@@ -78,15 +71,29 @@ class Explanation(ShowsResult):
     def _largest(self, sign: float) -> list[str]:
         """Return the largest contributions of one sign in words."""
         places = np.flatnonzero(self.contributions * sign > 0)[:_NAMED]
-        return [f"{self.names[k]} ({self.contributions[k]:+.3g})" for k in places]
+        chosen = self.table[places]
+        return [
+            f"{name} ({value:+.3g})" for name, value in zip(self._name(chosen), chosen["contribution"], strict=True)
+        ]
+
+    def _name(self, lines: NDArray[Any]) -> list[str]:
+        """Return the names of some lines of the table."""
+        if self.by == "features":
+            return [str(each) for each in lines["feature"]]
+        if self.by == "pairs":
+            return [
+                f"row {winner} over row {loser}" for winner, loser in zip(lines["winner"], lines["loser"], strict=True)
+            ]
+        return [f"row {row}" for row in lines["row"]]
 
     def _lines(self) -> tuple[list[str], list[tuple[str, float, list[str]]]]:
         """Return the names of further columns, and lines: a name, a contribution, and its values in these columns."""
         columns = [name for name in self.table.dtype.names or () if name not in ("contribution", "feature", "row")]
         columns = [name for name in columns if name not in ("winner", "loser")]
+        shown = self.table[:_SHOWN]
         lines = [
             (name, float(row["contribution"]), [_show(row[column]) for column in columns])
-            for name, row in zip(self.names[:_SHOWN], self.table[:_SHOWN], strict=True)
+            for name, row in zip(self._name(shown), shown, strict=True)
         ]
         if len(self.table) > _SHOWN:
             others = self.contributions[_SHOWN:]

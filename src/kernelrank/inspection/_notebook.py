@@ -24,7 +24,7 @@ def show_explanation(found: Explanation) -> list[Markup]:
     sentence = tag("p", shorten(found.sentence, _LONGEST_SENTENCE))
     if not lines:
         return [sentence]
-    largest = float(np.abs(found.contributions).max())
+    largest = max(abs(value) for _, value, _ in lines)
     rows = [
         (
             shorten(name, _LONGEST),
