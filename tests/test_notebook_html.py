@@ -228,7 +228,10 @@ def test_the_choice_of_alpha(data):
     assert facts["largest gap of all alphas"] == number(model.gaps_.max(), 3)
     assert facts["gap that tol asks for"].endswith(", reached")
     assert facts["comparable pairs"] == "1,770"
-    assert len(list(part.root.iter("circle"))) == len(model.alphas_)
+    titles = [each.find("title").text for each in part.root.iter("circle")]
+    means = model.scores_.mean(axis=1)
+    assert set(titles) == {f"{number(a)}: {b:.3f}" for a, b in zip(model.alphas_, means, strict=True)}
+    assert len(titles) == len(model.alphas_)
     assert f"best at {number(model.alpha_)}" in part.labels[0]
 
 

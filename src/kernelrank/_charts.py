@@ -61,6 +61,7 @@ def curve(
     y_label: str,
     about: str,
     *,
+    names: Sequence[str] | None = None,
     ticks: Sequence[tuple[float, str]] | None = None,
     mark: float | None = None,
 ) -> Markup:
@@ -73,6 +74,8 @@ def curve(
     spread : array-like of shape (n_points,) or None
     x_label, y_label, about : str
         Names of the axes, and of the picture.
+    names : list of str, optional
+        Names of the points, which a pointer shows; the values of x by default.
     ticks : list of (float, str), optional
         Places on the axis of x, and their names. Without, the axis has the values of the points, and includes 0.
     mark : float, optional
@@ -94,10 +97,11 @@ def curve(
         tag("polyline", points=_points(points), class_="line"),
     ]
     if len(kept) <= _MOST_CIRCLES:
-        titles = (f"{number(a)}: {b:.3f}" for a, b in zip(places, means, strict=True))
+        named = [number(a) for a in places] if names is None else [names[k] for k in kept]
+        titles = (f"{name}: {b:.3f}" for name, b in zip(named, means, strict=True))
         drawn += [_circle(*point, title) for point, title in zip(points, titles, strict=True)]
-    named = _ticks(_thin([start, *places.tolist()])) if ticks is None else ticks
-    axes = _axes(across, named, up, [low, (low + high) / 2, high], x_label, y_label)
+    below = _ticks(_thin([start, *places.tolist()])) if ticks is None else ticks
+    axes = _axes(across, below, up, [low, (low + high) / 2, high], x_label, y_label)
     return _figure(axes + drawn, about)
 
 

@@ -159,8 +159,9 @@ def _path(estimator: Any) -> Markup | None:
         f"{type(estimator).__name__}: held-out {metric} by alpha, best at {number(float(estimator.alpha_))};"
         f" {plural(len(alphas), 'alpha')} from {number(float(alphas[0]), 3)} to {number(float(alphas[-1]), 3)}"
     )
+    names = [number(float(alpha)) for alpha in alphas]
     mark = float(np.log10(estimator.alpha_))
-    return curve(places, scores.mean(axis=1), spread, "alpha", metric, about, ticks=ticks, mark=mark)
+    return curve(places, scores.mean(axis=1), spread, "alpha", metric, about, names=names, ticks=ticks, mark=mark)
 
 
 def _known_scores(estimator: Any) -> NDArray[np.float64]:
