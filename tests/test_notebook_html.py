@@ -7,6 +7,7 @@ import sys
 import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -346,6 +347,15 @@ def test_models_from_files_are_shown_as_far_as_files_tell(data, tmp_path):
     assert BEGIN not in html_of(least_squares)
     save_svmlight_model(model, tmp_path / "model.txt")
     assert BEGIN not in html_of(load_svmlight_model(tmp_path / "model.txt"))
+
+
+def test_models_of_old_versions_are_shown():
+    found = [load_model(path) for path in Path(__file__).parent.glob("persistence/data/**/*.kernelrank")]
+    tables = [table for model in found if BEGIN in html_of(model) for table in shown(model).tables.values()]
+    assert len(tables) > 10
+    gaps = [table["gap that tol asks for"] for table in tables if "gap that tol asks for" in table]
+    assert len(gaps) > 3
+    assert all(gap.endswith(", reached") for [gap] in gaps)
 
 
 def test_models_fitted_on_a_cluster_are_shown_as_others(data):

@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import kernelrank as kr
 from kernelrank import metrics, report
+from kernelrank._html import number
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.inspection import explain, learning_curve
 from kernelrank.kernels import Gaussian
@@ -204,6 +205,14 @@ def test_facts_and_warnings_about_data(written):
     for words in ("same value in all rows: x1", "1 row repeats", "2 rows have the same features and query",
                   f"{idle} of 10 queries have no two rows", "only"):  # fmt: skip
         assert any(words in each for each in told), words
+
+
+def test_the_goal_of_a_search_decreases_with_the_objective(written, graded):
+    X, _, _ = graded
+    model = kr.RankSVMCV(alphas=[1e-3, 1e-4], cv=3).fit(X, X[:, 0])
+    assert model.objective_ < 0.05
+    goal = 10 * model.tol * max(model.objective_, 0.01)
+    assert f"within the goal of {number(goal)}" in text_of(written(model, X, X[:, 0]))
 
 
 def test_warnings_about_the_model(written, graded):

@@ -13,10 +13,10 @@ from kernelrank._charts import bounds, curve
 from kernelrank._html import Markup, join, number, plural, shorten, tag
 from kernelrank._notebook import facts
 from kernelrank.estimators._parameters import name_scoring
+from kernelrank.estimators._ranker import goal_of
 from kernelrank.estimators._rls_cv import RLSCV
 from kernelrank.kernels import Kernel
 from kernelrank.solvers import ConjugateGradients
-from kernelrank.solvers._result import gap_goal
 from kernelrank.solvers.least_squares import LeastSquares
 
 Row = tuple[str, str]
@@ -44,13 +44,10 @@ def _certificate(estimator: Any) -> Iterator[Row]:
     if gap is None:
         return
     yield "proven gap to the optimum", f"at most {number(gap, 3)}"
-    history, gaps = getattr(estimator, "history_", None), getattr(estimator, "gaps_", None)
-    if history is not None and len(history):
-        goal = float(history["goal"][-1])
-    else:  # the objective at zero is 1
-        goal = gap_goal(estimator.tol, objective, 1.0)
-    reached = "reached" if gap <= goal else tag("strong", "not reached")
-    yield "gap that tol asks for", join([number(goal, 3), ", ", reached])
+    goal, gaps = goal_of(estimator), getattr(estimator, "gaps_", None)
+    if goal is not None:
+        reached = "reached" if gap <= goal else tag("strong", "not reached")
+        yield "gap that tol asks for", join([number(goal, 3), ", ", reached])
     if gaps is not None:
         yield "largest gap of all alphas", number(float(np.max(gaps)), 3)
 

@@ -34,6 +34,7 @@ from kernelrank.kernels import Kernel, Linear, Precomputed, make_kernel
 from kernelrank.kernels._choice import HasKernel
 from kernelrank.metrics import concordance_index
 from kernelrank.solvers import Result
+from kernelrank.solvers._result import gap_goal
 
 _PREDICTED_AT_ONCE = 1 << 24  # elements of a block of the kernel matrix
 
@@ -261,6 +262,16 @@ class Ranker(Predictor):
 
 class SVMRanker(SVMPredictor, Ranker):
     """Ranker with ``coef_``, or with a kernel and a basis."""
+
+
+def goal_of(model: Any) -> float | None:
+    """Return the gap at which the fit of a model was to stop; None if it is not known."""
+    history = getattr(model, "history_", None)
+    if history is not None and "goal" in (history.dtype.names or ()) and len(history):  # old model files have none
+        return float(history["goal"][-1])
+    if isinstance(model, SVMRanker):  # whose objective of w = 0 is 1
+        return gap_goal(model.tol, model.objective_, 1.0)
+    return None
 
 
 def check_outputs(y: ArrayLike, n_rows: int, n_outputs: int | None = None) -> NDArray[np.float64]:

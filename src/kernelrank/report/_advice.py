@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from kernelrank._html import number, percent, plural
+from kernelrank.estimators._ranker import goal_of
 from kernelrank.report._data import Facts
 from kernelrank.report._metrics import Measured
 from kernelrank.report._subject import Subject
@@ -56,15 +57,6 @@ def _of_model(subject: Subject) -> Iterator[Advice]:
             "The model was trained without queries, but these rows have queries.",
             "Train with qid as well: pairs of different queries are then left out.",
         )
-
-
-def goal_of(last: Any) -> float | None:
-    """Return the gap at which the solver was to stop."""
-    history = getattr(last, "history_", None)
-    if history is not None and len(history) and "goal" in (history.dtype.names or ()):
-        return float(history["goal"][-1])
-    tol = getattr(last, "tol", None)
-    return None if tol is None else float(tol)
 
 
 def _of_scores(subject: Subject, measured: list[Measured]) -> Iterator[Advice]:

@@ -9,7 +9,7 @@ import numpy as np
 from kernelrank._arrays import to_host
 from kernelrank._charts import curve
 from kernelrank._html import Markup, number, shorten
-from kernelrank.report._advice import goal_of
+from kernelrank.estimators._ranker import goal_of
 from kernelrank.report._subject import Subject
 
 _LONGEST = 80
