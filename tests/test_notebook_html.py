@@ -320,6 +320,25 @@ def test_nothing_is_shown_before_a_fit(models):
         assert without_ids(html_of(model)) == without_ids(estimator_html_repr(model))
 
 
+def test_changed_models_and_results_are_shown_with_an_error_in_place_of_the_rest(data, classes):
+    model = kr.RankSVMCV(3, cv=2).fit(*data)
+    diagram = without_ids(estimator_html_repr(model.set_params(scoring=HOSTILE)))
+    part = shown(model)
+    assert "Not shown: ValueError: Unknown metric" in part.text
+    assert "<script>alert(1)" in part.text  # as text
+    assert without_ids(html_of(model)).startswith(diagram)
+    del model.set_params(scoring=None).scores_
+    assert "Not shown: AttributeError: " in shown(model).text
+
+    class Own(kr.RankSVM):
+        def _html_of_fit(self):
+            raise ZeroDivisionError("x" * 100_000)
+
+    assert len(shown(Own()).html) < 5000
+    estimate = replace(estimate_auc(kr.RankRLS(), *classes), interval=None)
+    assert "Not shown: TypeError" in shown(estimate).text
+
+
 def test_display_as_text_is_honoured(models, found):
     with config_context(display="text"):
         for model in models:

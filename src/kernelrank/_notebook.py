@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kernelrank._html import Markup
 
@@ -43,6 +43,8 @@ border-bottom:1px solid rgba(128,128,128,.35)!important;max-width:26em!important
 .kernelrank .frame{fill:none;stroke:currentColor;opacity:.6}
 """
 
+_LONGEST = 300  # of a message
+
 
 class ShowsResult:
     """Mixin for results: a table and a small picture in notebooks; a subclass provides ``_html``."""
@@ -55,7 +57,7 @@ class ShowsResult:
         """Return the result as HTML for a notebook; None if scikit-learn is set to display text."""
         from sklearn import get_config
 
-        return frame(self._html()) if get_config()["display"] == "diagram" else None
+        return frame(self._html) if get_config()["display"] == "diagram" else None
 
 
 class ShowsFit:
@@ -69,13 +71,13 @@ class ShowsFit:
     def _repr_html_(self) -> Any:
         """Function that returns the HTML; an AttributeError if scikit-learn is set to display text."""
         diagram = super()._repr_html_  # type: ignore[misc]
-        return lambda: diagram() + frame(self._html_of_fit())
+        return lambda: diagram() + frame(self._html_of_fit)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         """Return the representations for a notebook."""
         bundle: dict[str, Any] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
         if "text/html" in bundle:
-            bundle["text/html"] += frame(self._html_of_fit())
+            bundle["text/html"] += frame(self._html_of_fit)
         return bundle
 
 
@@ -85,11 +87,17 @@ def parts_of_fit(estimator: Any) -> list[Markup]:
     return list(last._html_of_fit()) if isinstance(last, ShowsFit) else []
 
 
-def frame(parts: Iterable[Markup]) -> str:
-    """Return parts beside each other, with their style sheet; nothing if there are none."""
-    from kernelrank._html import Markup, tag
+def frame(show: Callable[[], Iterable[Markup]]) -> str:
+    """Return the parts of a result beside each other, with their style sheet; nothing if there are none.
 
-    shown = list(parts)
+    If making them raises an error, as it may after attributes or parameters were changed, the error is shown instead.
+    """
+    from kernelrank._html import Markup, shorten, tag
+
+    try:
+        shown = list(show())
+    except Exception as error:
+        shown = [tag("p", f"Not shown: {type(error).__name__}: {shorten(str(error), _LONGEST)}")]
     # Each output has its own style sheet, because any of them may be deleted or copied to another notebook.
     return str(tag("div", tag("style", Markup(_STYLE)), *shown, class_="kernelrank")) if shown else ""
 

@@ -19,8 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import kernelrank as kr
-from kernelrank import metrics, report
-from kernelrank._html import number
+from kernelrank import _html, metrics, report
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
 from kernelrank.inspection import explain, learning_curve
 from kernelrank.kernels import Gaussian
@@ -212,7 +211,7 @@ def test_the_goal_of_a_search_decreases_with_the_objective(written, graded):
     model = kr.RankSVMCV(alphas=[1e-3, 1e-4], cv=3).fit(X, X[:, 0])
     assert model.objective_ < 0.05
     goal = 10 * model.tol * max(model.objective_, 0.01)
-    assert f"within the goal of {number(goal)}" in text_of(written(model, X, X[:, 0]))
+    assert f"within the goal of {_html.number(goal)}" in text_of(written(model, X, X[:, 0]))
 
 
 def test_warnings_about_the_model(written, graded):

@@ -31,7 +31,7 @@ def demo(args: argparse.Namespace) -> int:
             *("cv", train, *_COLUMNS, "--select", "ndcg@10", "--alphas", "10", "-o", model)
         ],
         "How good will it be? Hold searches out, and choose alpha again without them": [
-            *("estimate", train, *_COLUMNS, "--method", "ranksvm", "--alpha", "auto")
+            *("estimate", train, *_COLUMNS, "--method", "ranksvm", "--alpha", "auto", "--folds", "5")
         ],
         "Searches that it has not seen": ["evaluate", test, *_COLUMNS, "-m", model],
         "All of it on one page": ["report", model, test, *_COLUMNS, "-o", page, "--learning-curve"],
