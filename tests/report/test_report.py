@@ -314,15 +314,18 @@ def test_learning_curve_is_that_of_inspection(written, ranked, graded):
         make_query_pipeline(StandardScaler(), kr.RankSVMCV(alphas=[1.0, 0.01], kernel=["linear", Gaussian(0.1)])),
         kr.RankRLSCV(alphas=[1.0, 0.01], kernel="gaussian"),
         kr.RLSCV(alphas=[1.0, 0.01]),
+        kr.RankSVMCV(alphas=[1.0, 0.01], kernel=["linear", Gaussian(1000.0)], n_basis=20, tol=1e-5),
+        kr.RankRLSCV(alphas=[1.0, 0.01], kernel=["linear", Gaussian(1000.0)], n_basis=20),
+        kr.RankingClassifier(kr.RankSVMCV(alphas=[1.0, 0.01], tol=1e-7)),
         GridSearchCV(kr.RankSVM(), {"alpha": [1.0, 0.01]}, cv=GroupKFold(5)),
     ],
 )
 def test_learning_curves_need_no_folds_within_small_training_sets(written, graded, search):
     X, y, qid = graded
-    given = {} if isinstance(search, kr.RLSCV | GridSearchCV) else {"qid": qid}
+    given = {} if isinstance(search, kr.RLSCV | kr.RankingClassifier | GridSearchCV) else {"qid": qid}
     chosen = search.fit(X, y, **given, **({"groups": qid} if isinstance(search, GridSearchCV) else {}))
     model = without_search(chosen)
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    last = model.steps[-1][1] if hasattr(model, "steps") else getattr(model, "ranker", model)
     assert type(last) in (kr.RankSVM, kr.RankRLS, kr.RLS)
     fitted = clone(model).fit(X, y, **given)
     assert np.corrcoef(fitted.predict(X), chosen.predict(X))[0, 1] > 0.9999
