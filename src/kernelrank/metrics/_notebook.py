@@ -12,7 +12,7 @@ from kernelrank._html import Markup, number, plural, shorten, table, tag
 if TYPE_CHECKING:
     from kernelrank.metrics._comparison import Comparison
 
-_MOST_LINES, _LONGEST = 12, 60
+_MOST_LINES, _LONGEST, _LONGEST_NOTES = 12, 60, 1000
 
 
 def show_comparison(found: Comparison) -> list[Markup]:
@@ -49,6 +49,6 @@ def show_comparison(found: Comparison) -> list[Markup]:
         for all_, what in ((found.names, "scorer"), (found.differences, "difference"))
         if len(all_) > _MOST_LINES
     ]
-    notes = [f"Test: {found.method}. Correction: Holm.", *found.notes]
+    notes = [shorten(" ".join([f"Test: {found.method}. Correction: Holm.", *found.notes]), _LONGEST_NOTES)]
     notes += [f"Not shown: {' and '.join(left_out)}."] if left_out else []
     return [*parts, tag("p", " ".join(notes))]
