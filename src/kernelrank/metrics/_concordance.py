@@ -96,9 +96,10 @@ def concordance_index(
     ``tied_tol=0``. With truncation it equals scikit-survival's ``concordance_index_ipcw``, if that estimates G from
     the same rows.
 
-    G(t) is the probability to be censored after t, as in [2]_ and in scikit-survival: censoring at t itself counts, and
-    comes after the events at t. With continuous utilities this makes no difference. With coarse ones, such as whole
-    years, many are equal; G is then too small for the lower rows, and Uno's concordance is biased.
+    G(t) is the probability of being censored later than t, as in [2]_ and in scikit-survival: rows that are censored at
+    t itself make it smaller. Of an event and a censoring at the same time, the event comes first. If many utilities are
+    equal, such as whole years, Uno's concordance is biased, because a lower row at t is observed with the larger
+    probability of being censored at t or later. With continuous utilities, both are the same.
 
     References
     ----------
