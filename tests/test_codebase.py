@@ -6,6 +6,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,15 @@ PACKAGE = Path(kernelrank.__file__).parent
 def test_imports_go_downwards(monkeypatch, pytestconfig, capsys):
     monkeypatch.chdir(pytestconfig.rootpath)
     assert lint_imports(no_cache=True) == 0, capsys.readouterr().out
+
+
+def test_every_module_has_a_layer(root):
+    [contract] = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = {name for layer in contract["layers"] for name in layer.split(" | ")}
+    assert layers == {f"kernelrank.{info.name}" for info in pkgutil.iter_modules(kernelrank.__path__)} - {
+        "kernelrank.__main__",
+        "kernelrank._core",
+    }
 
 
 def modules():
