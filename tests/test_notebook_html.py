@@ -293,6 +293,15 @@ def test_thresholds_between_classes(models):
     assert shown(model).facts["thresholds"] == f"low < {low} < <i> < {high} < high"
 
 
+def test_many_thresholds_are_counted_above_the_wrapped_model(data):
+    X, y = data
+    model = kr.RankingClassifier(kr.RankSVM()).fit(X, np.digitize(y, np.linspace(-2, 2, 12)))
+    tables = shown(model).tables
+    low, high = number(model.thresholds_[0], 3), number(model.thresholds_[-1], 3)
+    assert tables["Fit of RankingClassifier"] == {"thresholds": [f"12 from {low} to {high}"]}
+    assert "objective" in tables["Fit of RankSVM"]
+
+
 def test_the_last_step_of_a_query_pipeline_is_shown(data):
     X, y = data
     table = X.assign(qid=np.arange(60) // 6)

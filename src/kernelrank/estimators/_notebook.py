@@ -108,11 +108,14 @@ def _thresholds(estimator: Any) -> Iterator[Row]:
     classes, thresholds = getattr(estimator, "classes_", None), getattr(estimator, "thresholds_", None)
     if thresholds is None and getattr(estimator, "threshold_", None) is not None:
         thresholds = [estimator.threshold_]
-    if classes is not None and thresholds is not None and len(thresholds) < _MOST_NAMES:
-        between = [f"< {number(float(each), 3)} <" for each in thresholds]
-        names = [shorten(str(each), _LONGEST) for each in classes]
-        parts = [names[0], *(part for pair in zip(between, names[1:], strict=False) for part in pair)]
-        yield "thresholds", " ".join(parts)
+    if classes is not None and thresholds is not None:
+        values = [number(float(each), 3) for each in thresholds]
+        if len(values) < _MOST_NAMES:
+            names = [shorten(str(each), _LONGEST) for each in classes]
+            between = zip(values, names[1:], strict=False)
+            yield "thresholds", " ".join([names[0], *(f"< {value} < {name}" for value, name in between)])
+        else:
+            yield "thresholds", f"{len(values):,} from {values[0]} to {values[-1]}"
     score = getattr(estimator, "f_score_", None)
     if score is not None:
         yield "F-score on held-out rows", number(float(score))
