@@ -378,9 +378,11 @@ def test_models_from_files_are_shown_as_far_as_files_tell(data, tmp_path):
 
 
 def test_models_of_old_versions_are_shown():
-    found = [load_model(path) for path in Path(__file__).parent.glob("persistence/data/**/*.kernelrank")]
+    files = Path(__file__).parent.glob("persistence/data/**/*.kernelrank")
+    # Pipelines are for one version of scikit-learn.
+    found = [load_model(path) for path in files if "pipelines" not in path.parts]
     tables = [table for model in found if BEGIN in html_of(model) for table in shown(model).tables.values()]
-    assert len(tables) > 10
+    assert len(tables) >= 10
     gaps = [table["gap that tol asks for"] for table in tables if "gap that tol asks for" in table]
     assert len(gaps) > 3
     assert all(gap.endswith(", reached") for [gap] in gaps)
