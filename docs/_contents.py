@@ -1,6 +1,6 @@
 """Contents of the site: the order of pages and examples. Pages stay plain Markdown, without directives."""
 
-# The pages below each page, by caption.
+# The pages below each page, by caption. Reports of benchmarks and studies are linked from the pages that cite them.
 CONTENTS: dict[str, dict[str, list[str]]] = {
     "docs/index": {
         "": [
@@ -32,12 +32,8 @@ CONTENTS: dict[str, dict[str, list[str]]] = {
     },
     "docs/reference": {
         "": [
-            *("command-line", "benchmarks", "reproduction", "guarantees", "model-format", "development"),
-            "/CHANGELOG",
-        ],
-        "Reports of benchmarks": ["/benchmarks/results/*"],
-        "Reports of studies": [
-            *("/experiments/README", "/experiments/*/README", "/experiments/*/results", "/experiments/*/results/*"),
+            *("command-line", "Benchmarks <benchmarks>", "reproduction", "guarantees", "model-format", "development"),
+            *("/experiments/README", "/CHANGELOG"),
         ],
     },
 }

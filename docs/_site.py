@@ -16,6 +16,7 @@ from sphinx.util.nodes import make_refnode
 
 logger = logging.getLogger(__name__)
 _EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/(\w+/plot_\w+)\.py\)")
+_REPORT = re.compile(r"benchmarks/|experiments/.*/")
 _LINK = re.compile(r"\]\(([\w./-]+)\)")
 _FIRST = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>{0}</title><meta http-equiv="refresh" content="0; url={1}">
@@ -69,7 +70,9 @@ def _adapt_links(app: Sphinx, name: str, content: list[str]) -> None:
 
 
 def _add_contents(app: Sphinx, name: str, content: list[str]) -> None:
-    """Append the contents of a page."""
+    """Append the contents of a page; reports have no place in the contents."""
+    if _REPORT.match(name):
+        content[0] = f"---\norphan: true\n---\n{content[0]}"
     for caption, pages in CONTENTS.get(name, {}).items():
         lines = [
             "```{toctree}",
@@ -103,13 +106,13 @@ def _link_names(app: Sphinx, doctree: nodes.document, name: str) -> None:
 
 
 def _unambiguous(objects: dict[str, Any]) -> dict[str, str]:
-    """Return the full name for each ending that only one public name has; methods are told with their class."""
+    """Return the full name for each ending that only one public name has; methods and modules need two words."""
     found: dict[str, set[str]] = {}
     for full, entry in objects.items():
         parts = full.split(".")
         if entry.aliased:  # the place of the definition, in a private module
             continue
-        shortest = 2 if entry.objtype in ("method", "property", "attribute") else 1
+        shortest = 2 if entry.objtype in ("method", "property", "attribute", "module") else 1
         for k in range(shortest, len(parts) + 1):
             # The estimators of single machines are meant, if not those of Dask are named.
             if k == len(parts) or not full.startswith("kernelrank.dask."):

@@ -42,6 +42,7 @@ suppress_warnings = ["config.cache", "autosummary.import_cycle"]
 
 # Docstrings
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
