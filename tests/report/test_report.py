@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -254,8 +254,9 @@ def test_trust_is_that_of_estimate_auc(written, two_levels):
     page = written(model, X, y)
     told = {name: cells for name, *cells in page.table("Estimates for new rows")[1:]}
     assert list(told) == ["leave-pair-out", "tournament", "averaged", "pooled"]
+    repeated = RepeatedStratifiedKFold(n_splits=10, n_repeats=10, random_state=0)
     for name, cells in told.items():
-        cv = 10 if name in ("averaged", "pooled") else None
+        cv = {"averaged": repeated, "pooled": 10}.get(name)
         interval = None if name == "leave-pair-out" else "rows"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -285,6 +286,55 @@ def test_trust_of_other_models(written, two_levels):
     )
     many, levels = np.tile(X, (13, 1)), np.tile(y, 13)
     assert "Not estimated: there are more than 500 rows" in text_of(written(kr.RankRLS().fit(X, y), many, levels))
+
+
+def test_trust_of_few_rows_does_not_rest_on_a_single_split(written, two_levels):
+    X, y = two_levels
+    model = make_pipeline(StandardScaler(), kr.RankRLS(alpha=0.1)).fit(X, y)
+    area = estimate_auc(model, X, y, interval="rows", verbose=0).estimate
+    told = {}
+    for seed in range(4):
+        single = estimate_auc(model, X, y, strategy="averaged", random_state=seed, verbose=0).estimate
+        page = written(model, X, y, random_state=seed)
+        [line] = [each for each in page.table("Estimates for new rows") if each[0] == "averaged"]
+        told[seed] = float(line[1]), single
+        assert "10 random splits of the rows into 10 folds" in text_of(page)
+        assert "Here the intervals overlap." in text_of(page)
+        assert "Believe the first line" not in text_of(page)
+    repeated, singles = np.transpose(list(told.values()))
+    assert np.ptp(repeated) < np.ptp(singles) / 2
+    assert np.abs(repeated - area).max() < np.abs(singles - area).max() / 2
+
+
+def test_trust_of_very_few_rows_holds_out_each_pair(written, two_levels):
+    X, y = two_levels
+    model = make_pipeline(StandardScaler(), kr.RankRLS(alpha=0.1)).fit(X, y)
+    line = written(model, X[:16], y[:16]).table("Estimates for new rows")[1]
+    found = estimate_auc(model, X[:16], y[:16], interval="rows", verbose=0)
+    low, high = found.interval
+    assert line[:3] == ["leave-pair-out", f"{found.estimate:.3f}", f"{low:.3f} to {high:.3f}"]
+
+
+@pytest.mark.parametrize("search", [kr.RankRLSCV(alphas=3), kr.RLSCV(alphas=3)])
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_trust_of_models_that_choose_alpha_in_closed_form(written, two_levels, search, in_pipeline):
+    X, y = two_levels
+    model = (make_pipeline(StandardScaler(), search) if in_pipeline else clone(search)).fit(X, y)
+    page = written(model, X, y)
+    repeated = RepeatedStratifiedKFold(n_splits=10, n_repeats=5, random_state=0)
+    found = estimate_auc(model, X, y, strategy="averaged", cv=repeated, verbose=0)
+    low, high = found.interval
+    line = page.table("Estimates for new rows")[1]
+    assert line[:3] == ["averaged", f"{found.estimate:.3f}", f"{low:.3f} to {high:.3f}"]
+    assert "chose alpha again" in text_of(page)
+
+
+def test_trust_needs_two_rows_of_each_class(written, two_levels):
+    X, _ = two_levels
+    y = np.append(np.zeros(39), 1.0)
+    assert "Not estimated: models like this one cannot be fitted to these rows again: A class has only one row" in (
+        text_of(written(make_pipeline(StandardScaler(), kr.RankRLS()).fit(X, y), X, y))
+    )
 
 
 def test_models_without_contributions_say_why(written, graded):

@@ -256,17 +256,24 @@ def trust(report: Report) -> Markup | None:
     ]  # fmt: skip
     level = f"{100 * report.confidence:g} % interval"
     heading = ("strategy", "estimate", level, "interval from", "0 to 1", "fits")
-    bias = found.pooling_bias
     said = (
-        f"Pooling differs by {bias:+.3f} from {found.best.strategy}: it compares scores of different models, and is"
-        " too low on average. Believe the first line."
+        f"Pooling differs by {found.pooling_bias:+.3f} from {found.best.strategy}: it compares scores of different"
+        " models, and is too low on average."
     )
+    said += " Here the intervals overlap." if found.overlaps else " Believe the first line."
+    if found.n_splits > 1:
+        said += (
+            f" “averaged” is the estimate from {found.n_splits} random splits of the rows into {found.n_folds} folds"
+            " each: single splits of few rows give estimates that differ much."
+        )
     tested = (
         f"Permutation test: p = {number(found.test.pvalue, 2)}, from {len(found.test.permuted):,} permutations."
         if found.test is not None
         else f"No permutation test: {found.untested}"
     )
     kept = "Models with the same parameters were fitted to parts of these rows, and judged by the others."
+    if found.chooses:
+        kept += " Each of them chose alpha again, from the rows that it was fitted to."
     strong = tag("p", tag("strong", found.sentence))
     return join(
         [strong, table(heading, rows, "Estimates for new rows", numeric=(1, 2, 5)), paragraphs(said, tested, kept)]

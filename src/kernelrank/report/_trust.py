@@ -6,15 +6,21 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import RepeatedStratifiedKFold
 
 from kernelrank._html import number, percent
-from kernelrank.estimators import RLS, OrdinalSVM, RankRLS, RankSVM
+from kernelrank.estimators import RLS, RLSCV, OrdinalSVM, RankRLS, RankRLSCV, RankSVM
 from kernelrank.kernels import Precomputed, make_kernel
 from kernelrank.model_selection import Estimate, PermutationTest, estimate_auc, permutation_test
+from kernelrank.model_selection._sample import stratified_folds
 from kernelrank.report._subject import Subject
 
 MOST_ROWS = 500
+_FOLDS = 10
+_FITS = 100  # about 0.5 s with pipelines for tables
+_FITS_OF_CHOICES, _ROWS_OF_CHOICES = 50, 10_000  # those of models that choose alpha, and times the rows
 _PERMUTATIONS = 199
 _BELIEVABLE = 0.05
 
@@ -27,6 +33,9 @@ class Trust:
     test: PermutationTest | None = None
     skipped: str | None = None
     untested: str | None = None
+    n_folds: int = 0
+    n_splits: int = 0  # into these folds
+    chooses: bool = False  # alpha, for each training set
 
     @property
     def best(self) -> Estimate:
@@ -36,7 +45,18 @@ class Trust:
     @property
     def pooling_bias(self) -> float:
         """Pooled estimate minus the one to believe."""
-        return next(each for each in self.estimates if each.strategy == "pooled").estimate - self.best.estimate
+        return self.pooled.estimate - self.best.estimate
+
+    @property
+    def pooled(self) -> Estimate:
+        """Estimate from scores of different models."""
+        return self.estimates[-1]
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the interval of the pooled estimate overlaps that of the one to believe."""
+        (low, high), (other_low, other_high) = self.best.interval, self.pooled.interval
+        return low <= other_high and other_low <= high
 
     @property
     def sentence(self) -> str:
@@ -63,11 +83,13 @@ def estimate_trust(subject: Subject, confidence: float, random_state: int) -> Tr
         return None
     if reason := _reason_to_skip(subject):
         return Trust(skipped=reason)
-    model = clone(subject.model)
-    closed = isinstance(model, RankRLS | RLS)
+    model, classes = clone(subject.model), (subject.y == subject.levels[1]).astype(np.intp)
+    closed, chooses = isinstance(model, RankRLS | RLS), isinstance(subject.last, RankRLSCV | RLSCV)
+    n_fits = min(_FITS_OF_CHOICES, _ROWS_OF_CHOICES // subject.n_rows) if chooses else _FITS
+    by_pairs = closed or subject.pairs.n_pairs <= n_fits
     strategies: tuple[Any, ...] = (
-        ("leave-pair-out", "tournament", "averaged", "pooled") if closed else ("averaged", "pooled")
-    )
+        *(["leave-pair-out"] * by_pairs), *(["tournament"] * closed), "averaged", "pooled"
+    )  # fmt: skip
     options: dict[str, Any] = {
         "params": None if subject.weight is None else {"sample_weight": subject.weight},
         "random_state": random_state,
@@ -76,14 +98,19 @@ def estimate_trust(subject: Subject, confidence: float, random_state: int) -> Tr
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # duplicates and the bias of pooling are told by the report
         try:
+            n_folds = stratified_folds(_FOLDS, classes, None, random_state).get_n_splits()
+            n_splits = n_fits // n_folds
+            # Estimates from single splits of few rows differ too much.
+            repeated = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_splits, random_state=random_state)
             estimates = tuple(
                 estimate_auc(
                     model,
                     subject.X,
                     subject.y,
                     strategy=each,
-                    cv=10 if each in ("averaged", "pooled") else None,
-                    interval=None if each == "leave-pair-out" else "rows",  # the jackknife takes a hundred fits
+                    cv={"averaged": repeated, "pooled": n_folds}.get(each),
+                    # The jackknife takes a hundred times as many fits.
+                    interval=None if closed and each == "leave-pair-out" else "rows",
                     confidence=confidence,
                     **options,
                 )
@@ -96,7 +123,7 @@ def estimate_trust(subject: Subject, confidence: float, random_state: int) -> Tr
                 test, untested = permutation_test(model, subject.X, subject.y, **given), None
         except (TypeError, ValueError) as error:
             return Trust(skipped=f"models like this one cannot be fitted to these rows again: {error}")
-    return Trust(estimates, test, None, untested)
+    return Trust(estimates, test, None, untested, n_folds, n_splits, chooses)
 
 
 def _reason_to_skip(subject: Subject) -> str | None:
@@ -108,10 +135,11 @@ def _reason_to_skip(subject: Subject) -> str | None:
     if subject.n_rows > MOST_ROWS:
         return f"there are more than {MOST_ROWS} rows, and models would be fitted to them again; call estimate_auc."
     last = subject.last
-    if not isinstance(last, RankRLS | RLS | RankSVM | OrdinalSVM):
+    if not isinstance(last, RankRLS | RLS | RankRLSCV | RLSCV | RankSVM | OrdinalSVM):
         return (
-            f"{type(last).__name__} is not an estimator of kernelrank with a single alpha, so that its training is"
-            " unknown or takes long; call estimate_auc with the estimator as you train it."
+            f"{type(last).__name__} is not an estimator of kernelrank with a single alpha, given or chosen in closed"
+            " form, so that its training is unknown or takes long; call estimate_auc with the estimator as you train"
+            " it."
         )
     if last is not subject.model and not hasattr(subject.model, "steps"):
         return "the parameters were chosen by a search, which would be repeated in each fold; call estimate_auc."
