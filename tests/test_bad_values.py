@@ -845,6 +845,7 @@ NOT_CALLED = {
     ),
     *("Dependency", "Entity", "PPICorpus", "Sentence", "Token"),
     *("TournamentROC", "SvmlightData", "Table", "Violations", "ViolatedPairs", "Kernel", "Pairs", "QueryPipeline"),
+    "RankingPipeline",
 }
 # Components of methods, which take validated values.
 PARTS = {

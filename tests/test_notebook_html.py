@@ -310,6 +310,8 @@ def test_the_last_step_of_a_query_pipeline_is_shown(data):
         assert BEGIN not in html_of(model)
         model.fit(table, y)
         assert shown(model).facts == shown(model[-1]).facts
+    without = make_table_ranker(X, min_frequency=2).fit(X, y)
+    assert shown(without).facts == shown(without[-1]).facts
     other = make_query_pipeline(StandardScaler(), kr.RankRLSCV(3)).fit(table, y)
     assert "chosen alpha" in shown(other).facts
 

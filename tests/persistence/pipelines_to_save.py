@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 
 from kernelrank import GreedyRLS, NystromMap, RankingClassifier, RankRLS, RankSVM
 from kernelrank.model_selection import FScoreClassifier
-from kernelrank.pipelines import make_query_pipeline
+from kernelrank.pipelines import RankingPipeline, make_query_pipeline
 
 SIZE = 40
 
@@ -162,6 +162,7 @@ def pipelines():
         "rest": (make_pipeline(with_rest, RankSVM()), rows),
         "frames inside": (make_pipeline(as_frame, RankSVM()), rows),
         "queries": (make_query_pipeline(columns(), NystromMap(n_basis=5), RankSVM()), queried),
+        "ranks": (RankingPipeline([("columns", columns()), ("rank", RankSVM())]), rows),
         "classes": (make_pipeline(StandardScaler(), RankingClassifier(RankRLS())), X),
         "a pipeline as ranker": (RankingClassifier(make_pipeline(StandardScaler(), RankSVM())), X),
         "a pipeline with a threshold": (FScoreClassifier(make_pipeline(StandardScaler(), RankSVM()), cv=3), X),

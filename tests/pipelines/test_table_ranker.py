@@ -17,9 +17,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from kernelrank import GreedyRankRLS, RankRLS, RankSVM
-from kernelrank.exceptions import QueryColumnWarning
-from kernelrank.pipelines import QueryPipeline, _table_ranker, make_table_ranker
+from kernelrank import GreedyRankRLS, OrdinalSVM, RankRLS, RankSVM
+from kernelrank.exceptions import MissingQueryWarning, QueryColumnWarning
+from kernelrank.pipelines import QueryPipeline, RankingPipeline, _table_ranker, make_table_ranker
 from kernelrank.pipelines._columns import sort_columns
 from kernelrank.pipelines._fitting import describe_columns, fit_columns
 from kernelrank.pipelines._inputs import Inputs, inputs_of
@@ -88,7 +88,7 @@ def by_hand(columns, part):
 def test_features(columns, y, kind, scale):
     frame = kind(columns)
     model = make_table_ranker(frame, scale=scale).fit(frame, y)
-    assert type(model) is Pipeline
+    assert type(model) is RankingPipeline
     assert list(model.named_steps) == ["columns", "ranksvm"]
     expected, names = by_hand(columns, scale), model[0].get_feature_names_out().tolist()
     assert [name.replace("seller_nan", "seller_None") for name in names] == list(expected)
@@ -194,6 +194,21 @@ def test_queries(columns, y, kind, rng):
     np.testing.assert_array_equal(scaled.predict(features, qid=qid), scaled.predict(frame))
     scores = cross_val_score(model, frame, levels, groups=qid, cv=GroupKFold(3), error_score="raise")
     assert scores.mean() > 0.8
+
+
+@kinds
+def test_without_queries_it_is_an_ordinary_pipeline_that_ranks(columns, y, kind):
+    frame = kind(columns)
+    model, plain = make_table_ranker(frame), Pipeline(make_table_ranker(frame).steps)
+    assert model.fit(frame, y).score(frame, y) == plain.fit(frame, y).score(frame, y)
+    np.testing.assert_array_equal(model.rank(frame), plain[-1].rank(plain[0].transform(frame)))
+    assert not hasattr(make_table_ranker(frame, OrdinalSVM()), "rank")
+    qid = np.repeat(np.arange(12), 20)
+    of_queries = model.fit(frame, y, ranksvm__qid=qid).rank(frame, qid)
+    assert (of_queries.min(), of_queries.max()) == (1, 20)
+    np.testing.assert_array_equal(model.rank(kind({**columns, "qid": qid})), of_queries)
+    with pytest.warns(MissingQueryWarning):
+        model.rank(frame)
 
 
 def test_searches(columns, y):

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelrank._validation import warn_of_query_columns
 from kernelrank.cli._methods import METHODS
 from kernelrank.cli._output import print_table
 from kernelrank.io._tables import check_numbers
-from kernelrank.pipelines import QueryPipeline, QueryScaler
+from kernelrank.pipelines import QueryPipeline, QueryScaler, RankingPipeline
 from kernelrank.pipelines._columns import TEXTS, count_missing, sort_columns, types_of_objects
 from kernelrank.pipelines._fitting import describe_columns, fit_columns
 from kernelrank.pipelines._inputs import Inputs
@@ -49,7 +48,7 @@ class Preparation(NamedTuple):
             return ranker
         steps = [*self.steps, (type(ranker).__name__.lower(), ranker)]
         whole = QueryPipeline(steps)
-        return whole if queries or whole.transforms_by_queries else Pipeline(steps)
+        return whole if queries or whole.transforms_by_queries else RankingPipeline(steps)
 
 
 def prepare_table(frame: Any, qid: Any, args: argparse.Namespace) -> tuple[Any, Preparation]:

@@ -15,7 +15,7 @@ from kernelrank._rules import FLAG, N_JOBS, NONE, NUMBER, Rule, choice, whole
 from kernelrank.exceptions import ModelFormatError
 from kernelrank.persistence._kinds import KINDS, SIZE, Kind, is_fitted, number_of_inputs, register, require
 from kernelrank.persistence._transformers import NAMES_IN, names_fit
-from kernelrank.pipelines import QueryPipeline
+from kernelrank.pipelines import QueryPipeline, RankingPipeline
 from kernelrank.pipelines._selection import selected_columns
 
 _TEXTS = (CountVectorizer, TfidfVectorizer)
@@ -105,6 +105,7 @@ def _are_strings(value: Any) -> bool:
 
 
 register(pipeline_kind(Pipeline))
+register(pipeline_kind(RankingPipeline))
 register(pipeline_kind(QueryPipeline))
 
 

@@ -30,8 +30,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        Any fitted estimator of kernelrank, a transformer such as :class:`~kernelrank.NystromMap`, or a ``Pipeline`` or
-        :class:`kernelrank.pipelines.QueryPipeline` whose steps are of kernelrank or these of scikit-learn:
+        Any fitted estimator of kernelrank, a transformer such as :class:`~kernelrank.NystromMap`, or a ``Pipeline``, of
+        scikit-learn or :mod:`kernelrank.pipelines`, whose steps are of kernelrank or these of scikit-learn:
         StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PolynomialFeatures, TruncatedSVD, OneHotEncoder,
         OrdinalEncoder, SimpleImputer, MissingIndicator, CountVectorizer, TfidfVectorizer, TfidfTransformer,
         SelectKBest, SelectPercentile, VarianceThreshold, SelectFromModel, ColumnTransformer, and pipelines of these.

@@ -115,7 +115,71 @@ def _takes_qid(method: Any) -> bool:
     return "qid" in inspect.signature(method).parameters
 
 
-class QueryPipeline(ShowsFit, Pipeline):  # type: ignore[misc]
+class RankingPipeline(ShowsFit, Pipeline):  # type: ignore[misc]
+    """Pipeline of scikit-learn that also ranks rows, and shows the fit of its last step in notebooks.
+
+    :func:`~kernelrank.pipelines.make_table_ranker` makes it for tables without queries.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        Names and estimators: transformers, and a ranker as the last one.
+    transform_input : list of str, default=None
+        Metadata that earlier steps transform before they are passed on, as in :class:`sklearn.pipeline.Pipeline`.
+    memory : str or joblib.Memory, default=None
+        Cache of fitted transformers, as in :class:`sklearn.pipeline.Pipeline`.
+    verbose : bool, default=False
+        Whether to print the time of each step.
+
+    See Also
+    --------
+    kernelrank.pipelines.QueryPipeline : Pipeline for rows with queries, which it requires.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from kernelrank import RankSVM
+    >>> from kernelrank.pipelines import RankingPipeline
+    >>> model = RankingPipeline([("scale", StandardScaler()), ("rank", RankSVM())])
+    >>> model.fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 2, 3]).rank([[5.0], [7.0], [6.0]])
+    array([3, 1, 2])
+    """
+
+    @_last_has("rank")  # type: ignore[untyped-decorator]
+    def rank(self, X: Any, qid: ArrayLike | None = None) -> Any:
+        """Return the rank of each row in its query: 1 is the best, and equal scores share the better rank.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            A data-frame column named "qid" is the query of each row.
+        qid : array-like of shape (n_samples,), optional
+            Query of each row, if X has no such column. Without queries, all rows are ranked as one query.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Ranks of the rows.
+
+        Warns
+        -----
+        MissingQueryWarning
+            If the last step was fitted with queries, and there are none.
+        """
+        X, qid = separate_qid(X, qid)
+        return self.steps[-1][1].rank(self._transformed(X, qid), qid)
+
+    def _html_of_fit(self) -> list[Any]:
+        return parts_of_fit(self)
+
+    def _transformed(self, X: Any, qid: ArrayLike | None) -> Any:
+        """Return X as the last step gets it."""
+        for _, step in self.steps[:-1]:
+            X = _call(step, "transform", X, qid)
+        return X
+
+
+class QueryPipeline(RankingPipeline):
     """Pipeline that passes queries to the steps that use them; see :func:`~kernelrank.pipelines.make_query_pipeline`.
 
     Parameters
@@ -287,19 +351,10 @@ class QueryPipeline(ShowsFit, Pipeline):  # type: ignore[misc]
         """Whether ``transform`` of a step uses the queries."""
         return any(_uses_queries(step, "transform") for _, step in self.steps)
 
-    def _html_of_fit(self) -> list[Any]:
-        return parts_of_fit(self)
-
     def _separated(self, X: Any, qid: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
         """Return new rows, with text as the first step knows it, and their queries."""
         X, qid = separate_qid(X, qid)
         return match_text(self, X), qid
-
-    def _transformed(self, X: Any, qid: ArrayLike | None) -> Any:
-        """Return X as the last step gets it."""
-        for _, step in self.steps[:-1]:
-            X = _call(step, "transform", X, qid)
-        return X
 
     def _queries_of_fit(self, X: Any, qid: ArrayLike | None) -> tuple[Any, dict[str, Any]]:
         """Return X without queries, and the arguments that pass them to ``Pipeline.fit``."""

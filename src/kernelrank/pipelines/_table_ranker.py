@@ -16,7 +16,7 @@ from kernelrank._rules import COUNT, ESTIMATOR, NAMES, NONE, choice
 from kernelrank._validation import QID_COLUMN, warn_of_query_columns
 from kernelrank.estimators import RankSVM
 from kernelrank.pipelines._columns import Columns, sort_columns
-from kernelrank.pipelines._query_pipeline import QueryPipeline
+from kernelrank.pipelines._query_pipeline import QueryPipeline, RankingPipeline
 from kernelrank.pipelines._query_scaler import QueryScaler
 
 Scale = Literal["standard", "none", "query"]
@@ -35,11 +35,11 @@ def make_table_ranker(
     drop: Iterable[str] = (),
     keep: Iterable[str] | None = None,
     min_frequency: int = MIN_FREQUENCY,
-) -> Pipeline:
+) -> RankingPipeline:
     """Make a pipeline that prepares the columns of a table for a ranker, by looking at the columns.
 
-    It is an ordinary, unfitted pipeline of scikit-learn's transformers with the ranker as the last step. Its first
-    step, a ``ColumnTransformer``, lists the columns by name:
+    It is an unfitted pipeline of scikit-learn's transformers with the ranker as the last step. Its first step, a
+    ``ColumnTransformer``, lists the columns by name:
 
     - **numbers**: a missing value becomes the mean of the column, and 1 in a further feature that says where values
       are missing (``SimpleImputer``); then mean 0 and variance 1 (``StandardScaler``), if ``scale="standard"``;
@@ -75,8 +75,9 @@ def make_table_ranker(
 
     Returns
     -------
-    Pipeline
-        A :class:`~kernelrank.pipelines.QueryPipeline` if `frame` has a column named "qid", or if ``scale="query"``.
+    RankingPipeline
+        A ``sklearn.pipeline.Pipeline`` with a method ``rank``; a :class:`~kernelrank.pipelines.QueryPipeline` if
+        `frame` has a column named "qid", or if ``scale="query"``.
         Features are a dense matrix, but a sparse one if the ranker takes one, there are more than 10 million values,
         and at least 70 % of them are 0.
 
@@ -133,7 +134,7 @@ def make_table_ranker(
         # The ranker, whose features have no names, cannot tell.
         warn_of_query_columns(ranker, table.select([*found.numbers, *found.categories]).to_native())
     steps = [*preparing_steps(found, ranker, scale, int(min_frequency)), (type(ranker).__name__.lower(), ranker)]
-    return QueryPipeline(steps) if has_queries else Pipeline(steps)
+    return QueryPipeline(steps) if has_queries else RankingPipeline(steps)
 
 
 def preparing_steps(
