@@ -269,6 +269,21 @@ def test_a_missing_target_or_output_is_reported_in_one_line(shell, tmp_path):
     )
 
 
+def test_options_of_other_commands_are_told_from_mistakes(shell, train, tmp_path):
+    for command, option in (("cv", "--foo"), ("evaluate", "--foo=1")):
+        given = ("-m", "model") if command == "evaluate" else ()
+        shell(command, train.path, *given, option).assert_refused(
+            f"kernelrank {command}: error: unrecognized arguments: {option} (kernelrank {command} --help shows"
+        )
+    for given in (("--select", "auc"), ("--select=auc",)):
+        shell("train", train.path, "-o", tmp_path / "model", *given).assert_refused(
+            "kernelrank cv --select METRIC chooses alpha by a metric (kernelrank train --help shows the options)"
+        )
+    shell("--foo", "cv", train.path).assert_refused(
+        "kernelrank: error: unrecognized arguments: --foo (kernelrank --help"
+    )
+
+
 def test_messages_are_in_terms_of_options(shell, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,query_id,y\n" + "".join(f"{k % 5},{k // 4},{k % 7}\n" for k in range(24)))

@@ -162,6 +162,18 @@ def test_mistakes_are_told_at_once():
         match=r"Unknown metric 'auc_interval'; known metrics are auc, average_precision, .*, reciprocal_rank\.",
     ):
         make_ranking_scorer("auc_interval")
+    for text, meant in {
+        "ndcg10": "ndcg@10",
+        "NDCG-5": "ndcg@5",
+        "ndgc@10": "ndcg@10",
+        "precision10": "precision@10",
+        "map5": "map",
+        "concordanc": "concordance",
+    }.items():
+        with pytest.raises(
+            ValueError, match=rf"Unknown metric '{text}'; did you mean '{meant}'\? Known metrics are auc,"
+        ):
+            make_ranking_scorer(text)
     with pytest.raises(TypeError, match="depth"):
         make_ranking_scorer("ndcg", depth=5)
     with pytest.raises(ValueError, match="per_query cannot be set"):

@@ -6,11 +6,13 @@ import argparse
 import gc
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kernelrank.cli._guard import MISTAKE, guarded
 from kernelrank.cli._parsers import COMMANDS
 from kernelrank.cli._terms import in_terms_of_options
+
+_ELSEWHERE = {"--select": "kernelrank cv --select METRIC chooses alpha by a metric"}  # options of other commands
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,6 +73,15 @@ def _parser() -> argparse.ArgumentParser:
 
 class _Parser(argparse.ArgumentParser):
     """Parser that reports a mistake in one line, instead of the usage of all options."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse arguments; unknown ones of a command are a mistake here, where its name and options are known."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            names = [each.partition("=")[0] for each in unknown]
+            hints = [f"; {hint}" for option, hint in _ELSEWHERE.items() if option in names]
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{''.join(hints)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         self.exit(MISTAKE, f"{self.prog}: error: {message} ({self.prog} --help shows the options)\n")

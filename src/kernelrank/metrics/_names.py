@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from kernelrank._rules import NUMBER
@@ -54,7 +56,9 @@ def parse_metric(text: str) -> tuple[Metric, dict[str, Any]]:
     metric = {**METRICS, **_SHORT}.get(name)
     if metric is None:
         known = ", ".join(sorted({*METRICS, *_SHORT}))
-        raise ValueError(f"Unknown metric {text!r}; known metrics are {known}.")
+        meant = _guess(name, at + k)
+        start = f"Unknown metric {text!r}; " + (f"did you mean {meant!r}? Known" if meant else "known")
+        raise ValueError(f"{start} metrics are {known}.")
     options = dict(_parse_option(text, each, metric) for each in assignments)
     if at:
         options["k"] = _parse_depth(text, name, k, metric)
@@ -67,6 +71,17 @@ def check_options(metric: Metric, options: dict[str, Any]) -> None:
         options = {**options}
         NUMBER("truncation", options.pop("truncation", 0))  # which depends on the utilities
         metric([0.0, 1e-3], [0.0, 1.0], per_query=True, **options)
+
+
+def _guess(name: str, depth: str) -> str | None:
+    """Return the metric that an unknown name may stand for, such as "ndcg@10" for "ndcg10"; None if there is none."""
+    known = {**METRICS, **_SHORT}
+    letters, k = re.fullmatch(r"(.*?)_?(\d*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+    close = [letters] if letters in known else get_close_matches(letters, sorted(known), 1)
+    if not close:
+        return None
+    takes_k = "k" in inspect.signature(known[close[0]]).parameters
+    return close[0] + (depth or f"@{k}" * bool(k)) * takes_k
 
 
 def _parse_depth(text: str, name: str, k: str, metric: Metric) -> Any:
