@@ -55,6 +55,9 @@ class Page:
     async def _send(self, message):
         await self._socket.write_message(json.dumps(message))
 
+    async def _leave(self):
+        self._socket.close()  # within the loop, or it would open another
+
     def call(self, method, **params):
         """Call a method of the protocol, and return its result."""
         number = next(self._numbers)
@@ -113,7 +116,7 @@ class Page:
 
     def close(self):
         """Stop the browser."""
-        self._socket.close()
+        self._run(self._leave())
         self._process.terminate()
         self._process.wait(_SECONDS)
         self._process.stderr.close()
