@@ -17,6 +17,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 10.0, 10.0, 38.0
 _MOST_POINTS, _MOST_CIRCLES = 100, 40  # of a line, whatever the size of the data
 _MOST_BINS = 30
 _LETTER = 6.0  # width of one, about
+_SIDE = 25.0  # room of the label of the vertical axis, and beside its numbers
 
 
 def histogram(values: Floats, label: str, unit: str) -> Markup:
@@ -87,7 +88,9 @@ def curve(
     low, high = float((means - around).min()), float((means + around).max())
     margin = 0.08 * (high - low) or 0.05
     start = min(float(places.min()), 0.0) if ticks is None else float(places.min())
-    across = _scale(start, float(places.max()), _LEFT, _WIDTH - _RIGHT)
+    levels = [low, (low + high) / 2, high]
+    left = max(_LEFT, _SIDE + _LETTER * max(map(len, _name_levels(levels))))  # long numbers would cover the label
+    across = _scale(start, float(places.max()), left, _WIDTH - _RIGHT)
     up = _scale(low - margin, high + margin, _HEIGHT - _BOTTOM, _TOP)
     corners = [*zip(places, means + around, strict=True), *zip(places[::-1], (means - around)[::-1], strict=True)]
     points = [(across(a), up(b)) for a, b in zip(places, means, strict=True)]
@@ -101,7 +104,7 @@ def curve(
         titles = (f"{name}: {b:.3f}" for name, b in zip(named, means, strict=True))
         drawn += [_circle(*point, title) for point, title in zip(points, titles, strict=True)]
     below = _ticks(_thin([start, *places.tolist()])) if ticks is None else ticks
-    axes = _axes(across, below, up, [low, (low + high) / 2, high], x_label, y_label)
+    axes = _axes(across, below, up, levels, x_label, y_label, left)
     return _figure(axes + drawn, about)
 
 
@@ -262,7 +265,13 @@ def _thin(ticks: list[float], keep: float | None = None) -> list[float]:
 
 
 def _axes(
-    x: Any, x_ticks: Sequence[tuple[float, str]], y: Any, y_ticks: Sequence[float], below: str, beside: str
+    x: Any,
+    x_ticks: Sequence[tuple[float, str]],
+    y: Any,
+    y_ticks: Sequence[float],
+    below: str,
+    beside: str,
+    left: float = _LEFT,
 ) -> list[Markup]:
     """Return the ticks of both axes and their labels."""
     bottom, names = _HEIGHT - _BOTTOM, _name_levels(y_ticks)
@@ -270,12 +279,14 @@ def _axes(
         part
         for tick, name in zip(y_ticks, names, strict=True)
         for part in (
-            tag("line", x1=_at(_LEFT), x2=_at(_WIDTH - _RIGHT), y1=_at(y(tick)), y2=_at(y(tick)), class_="axis"),
-            tag("text", name, x=_at(_LEFT - 5), y=_at(y(tick) + 4), text_anchor="end"),
+            tag("line", x1=_at(left), x2=_at(_WIDTH - _RIGHT), y1=_at(y(tick)), y2=_at(y(tick)), class_="axis"),
+            tag("text", name, x=_at(left - 5), y=_at(y(tick) + 4), text_anchor="end"),
         )
     ]
-    under = [tag("text", name, x=_at(x(tick)), y=_at(bottom + 14), text_anchor="middle") for tick, name in x_ticks]
-    middle = (_LEFT + _WIDTH - _RIGHT) / 2
+    # The name of the last tick may be longer than the margin to the right.
+    places = [(min(x(tick), _WIDTH - 1 - _LETTER * len(name) / 2), name) for tick, name in x_ticks]
+    under = [tag("text", name, x=_at(place), y=_at(bottom + 14), text_anchor="middle") for place, name in places]
+    middle = (left + _WIDTH - _RIGHT) / 2
     titles = [
         tag("text", below, x=_at(middle), y=_at(_HEIGHT - 6), text_anchor="middle"),
         tag(

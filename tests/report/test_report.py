@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import kernelrank as kr
 from kernelrank import _html, metrics, report
-from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError, PathEndWarning
 from kernelrank.inspection import explain, learning_curve
 from kernelrank.kernels import Gaussian
 from kernelrank.metrics import auc_interval, concordance_interval
@@ -175,7 +175,9 @@ def test_directions_of_features(written):
     X, y = flats(np.random.default_rng(0))
     y = y - 0.1 * X["age"].fillna(45)
     page = written(make_table_ranker(X, kr.RankRLS()).fit(X, y), X, y)
-    bars = {line[0]: line[3] for line in page.table("Features with the largest influence")[1:]}
+    head, *lines = page.table("Features with the largest influence")
+    assert head == ["feature", "influence", "direction"]  # columns of a table have no coefficient of their own
+    bars = {line[0]: line[2] for line in lines}
     assert bars == {"rooms": "", "age": "–", "district": "–"}
     [kinds] = [[each["attrs"]["class"] for each in page.all("rect") if each["attrs"]["class"] != "fill"]]
     assert kinds == ["plus"]
@@ -223,10 +225,10 @@ def test_warnings_about_the_model(written, graded):
     with pytest.warns(ConvergenceWarning):
         stopped = kr.RankSVM(alpha=1e-6, max_iter=2).fit(X, y, qid=qid)
     assert "before it converged" in warned(stopped, qid=qid)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ended = kr.RankSVMCV(alphas=[10.0, 100.0], cv=2).fit(X, y, qid=qid)
-    assert "of those that were tried" in warned(ended, qid=qid)
+    large = X * [1, 1, 100, 1]
+    with pytest.warns(PathEndWarning):
+        ended = kr.RankSVMCV(alphas=[1.0, 100.0], cv=2).fit(large, y, qid=qid)
+    assert "is the smallest of those that were tried" in warned(ended, large, qid=qid)
     model = kr.RankSVM().fit(X, y, qid=qid)
     assert "trained with queries, but these rows have none" in warned(model)
     assert "trained without queries" in warned(kr.RankSVM().fit(X, y), qid=qid)
@@ -237,6 +239,47 @@ def test_warnings_about_the_model(written, graded):
     clean = warned(model, X[compared], y[compared], qid=qid[compared])
     assert "Warnings, and what to do" not in clean
     assert "No warnings." in clean
+
+
+@pytest.mark.parametrize(
+    ("means", "told"),
+    [
+        ([0.8, 0.7, 0.8], ""),  # another alpha is as good
+        ([0.8, 0.7995, 0.7], ""),
+        ([0.8, 0.7, 0.6], "largest"),
+        ([0.6, 0.7, 0.8], "smallest"),
+        ([0.6, 0.8, 0.7], ""),
+    ],
+)
+@pytest.mark.parametrize("alphas", [3, [1.0, 0.1, 0.01]])
+def test_ends_of_paths_are_told_by_the_rule_of_the_fit(written, graded, means, told, alphas):
+    X, y, _ = graded
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = kr.RankRLSCV(alphas=alphas, cv=3).fit(X, y)
+    model.scores_ = np.column_stack([means, means])
+    model.alphas_ = model.alphas_[:3]
+    model.alpha_ = float(model.alphas_[np.argmax(means)])
+    found = re.findall(r"is the (\w+) of those that were tried", text_of(written(model, X, y)))
+    # Above the largest alpha of a grid, little changes.
+    assert found == ([] if not told or (told == "largest" and alphas == 3) else [told])
+
+
+def test_numbers_of_a_chart_cover_neither_its_label_nor_its_edge(written, graded):
+    X, y, _ = graded
+    model = kr.RankRLSCV(alphas=[3.0, 1e-3, 1.2e-5], cv=3).fit(X, y)
+    model.scores_ = np.array([[0.89001], [0.88833], [0.88664]])
+    page = written(model, X, y)
+    texts = [each for each in page.all("text") if "svg" in each["within"]]
+    [label] = [each for each in texts if each["text"] == "held-out score"]
+    right_of_label = float(re.search(r"translate\((\d+)", label["attrs"]["transform"])[1]) + 4
+    numbers = [each for each in texts if each["attrs"].get("text-anchor") == "end"]
+    assert [each["text"] for each in numbers] == ["0.88664", "0.88833", "0.89001"]
+    for each in numbers:  # of 6 units per letter, as in the style sheet
+        assert float(each["attrs"]["x"]) - 6 * len(each["text"]) > right_of_label
+    below = [each for each in texts if each["attrs"].get("text-anchor") == "middle" and each is not label]
+    assert any(each["text"] == "0.477" for each in below)
+    assert all(float(each["attrs"]["x"]) + 3 * len(each["text"]) <= 360 for each in below)
 
 
 def test_scores_that_are_all_equal(written, graded):

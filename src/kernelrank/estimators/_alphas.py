@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,6 @@ class AlphaGrid:
 def warn_at_end(alphas: Vector, means: Vector, *, goes_on: bool, limit: Callable[[], float]) -> None:
     """Warn if the best score is that of the smallest alpha, or of the largest one and a larger one may be better.
 
-    A score that is better than all others by 0.1 % or less may as well be so by chance, and is not worth a warning.
-
     Parameters
     ----------
     alphas, means : ndarray of shape (n_alphas,)
@@ -78,23 +76,34 @@ def warn_at_end(alphas: Vector, means: Vector, *, goes_on: bool, limit: Callable
     limit : callable
         Returns an alpha above which little changes.
     """
-    best = int(np.argmax(means))
-    others = np.delete(means, best)
-    if len(others) == 0 or means[best] - others.max() <= _FLAT * abs(means[best]):
+    which = find_end(alphas, means, limit)
+    if which is None:
         return
-    if best == len(alphas) - 1:
-        which = "smallest"
+    if which == "smallest":
         remedy = (
             "Standardise the features, for example with sklearn.preprocessing.StandardScaler, or pass smaller ones."
             if goes_on
             else "Pass smaller ones as well, or a number of alphas: such a grid goes on while the score improves."
         )
-    elif best == 0 and alphas[0] < limit():
-        which, remedy = "largest", "Pass larger ones as well."
     else:
-        return
+        remedy = "Pass larger ones as well."
     warn(
-        f"The best alpha, {alphas[best]:.3g}, is the {which} of the {len(alphas)} that were tried, and others beyond it"
-        f" may be better. {remedy}",
+        f"The best alpha, {alphas[np.argmax(means)]:.3g}, is the {which} of the {len(alphas)} that were tried, and"
+        f" others beyond it may be better. {remedy}",
         PathEndWarning,
     )
+
+
+def find_end(alphas: Vector, means: Vector, limit: Callable[[], float]) -> Literal["smallest", "largest"] | None:
+    """Return at which end of a path the best alpha lies, if others beyond it may be better; None if it does not.
+
+    A score that is better than all others by 0.1 % or less may as well be so by chance, and is not worth a warning. The
+    arguments are those of `warn_at_end`.
+    """
+    best = int(np.argmax(means))
+    others = np.delete(means, best)
+    if len(others) == 0 or means[best] - others.max() <= _FLAT * abs(means[best]):
+        return None
+    if best == len(alphas) - 1:
+        return "smallest"
+    return "largest" if best == 0 and alphas[0] < limit() else None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernelrank._html import number, percent, plural
+from kernelrank.estimators._alphas import find_end
+from kernelrank.estimators._folds import mean_scores
 from kernelrank.estimators._ranker import goal_of
 from kernelrank.report._data import Facts
 from kernelrank.report._metrics import Measured
@@ -39,11 +42,9 @@ def _of_model(subject: Subject) -> Iterator[Advice]:
             f"Training stopped before it converged: the gap is {number(gap)}, and the goal was {number(goal)}.",
             "Increase max_iter, or alpha; scaled features help most.",
         )
-    path, alpha = getattr(last, "alphas_", None), getattr(last, "alpha_", None)
-    if path is not None and alpha is not None and len(path) > 1 and alpha in (np.min(path), np.max(path)):
-        end = "smallest" if alpha == np.min(path) else "largest"
+    if (end := _end_of_path(last)) is not None:
         yield Advice(
-            f"The chosen alpha, {number(alpha)}, is the {end} of those that were tried.",
+            f"The chosen alpha, {number(last.alpha_)}, is the {end} of those that were tried.",
             f"Try {'smaller' if end == 'smallest' else 'larger'} values as well: the best may lie beyond.",
         )
     with_queries = getattr(last, "_fitted_with_queries", None)
@@ -57,6 +58,17 @@ def _of_model(subject: Subject) -> Iterator[Advice]:
             "The model was trained without queries, but these rows have queries.",
             "Train with qid as well: pairs of different queries are then left out.",
         )
+
+
+def _end_of_path(last: Any) -> str | None:
+    """Return at which end of the alphas that were tried the chosen one lies, by the rule of the fit's warning."""
+    alphas, scores = getattr(last, "alphas_", None), getattr(last, "scores_", None)
+    if alphas is None or not isinstance(scores, np.ndarray):
+        return None
+    # The largest alpha of a grid that the fit has made is one above which little changes.
+    limit = 0.0 if isinstance(getattr(last, "alphas", None), Integral) else np.inf
+    means = mean_scores(scores) if scores.ndim == 2 else scores
+    return find_end(np.asarray(alphas), means, lambda: limit)
 
 
 def _of_scores(subject: Subject, measured: list[Measured]) -> Iterator[Advice]:

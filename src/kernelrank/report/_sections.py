@@ -144,13 +144,15 @@ def _weights(report: Report) -> Markup | None:
     for k, (name, spread) in enumerate(zip(shown.features[:_MOST_WEIGHTS], shown.spread.tolist(), strict=False)):
         sign = direction(shown, k)
         bar = _NOTHING if sign is None else signed_bar(sign * spread, largest)
-        rows.append((name, number(coef[name]) if name in coef else _NOTHING, number(spread, 3), bar))
+        value = [number(coef[name]) if name in coef else _NOTHING] if coef else []
+        rows.append((name, *value, number(spread, 3), bar))
     about = paragraphs(
         "Influence is the standard deviation of what a feature adds to the scores of the rows that are shown. To the"
         " right: a larger value raises the score; to the left: it lowers it. Categories have no direction."
     )
-    heading = ("feature", "coefficient", "influence", "direction")
-    return join([table(heading, rows, "Features with the largest influence", numeric=(1, 2)), about])
+    heading = ("feature", *(["coefficient"] if coef else []), "influence", "direction")
+    numeric = range(1, len(heading) - 1)
+    return join([table(heading, rows, "Features with the largest influence", numeric=numeric), about])
 
 
 def metrics(report: Report) -> Markup:
