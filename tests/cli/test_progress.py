@@ -1,10 +1,11 @@
 """Progress of commands: on a terminal, after two seconds, and never elsewhere."""
 
+import re
 import time
 
 import pytest
 
-from kernelrank.cli import _working
+from kernelrank.cli import _estimate, _working
 from kernelrank.cli._working import Working
 
 LONG = (
@@ -23,6 +24,20 @@ def test_nothing_is_shown_in_a_pipe(shell, train, tmp_path, monkeypatch, command
     name, *options = command
     assert shell(name, train.path, *options).code == 0
     assert shell.err == ""
+
+
+def test_the_fits_of_long_estimates_are_told_everywhere(shell, train, monkeypatch):
+    monkeypatch.setattr(_estimate, "_LONG", 0.0)
+    options = ("--alpha", "auto", "--strategy", "averaged", "--folds", "3", "--permutations", "9")
+    shell("estimate", train.path, *options)
+    [line] = shell.err.splitlines()
+    assert re.fullmatch(
+        r"kernelrank estimate: up to 11 estimates of 3 fits of RankRLSCV each, 33 in total, about \d+ s", line
+    )
+    assert shell("estimate", train.path, *options, "-q").err == ""
+    [line] = shell("estimate", train.path, "--method", "ranksvm").err.splitlines()
+    assert re.fullmatch(r"kernelrank estimate: 30 fits of RankSVM, about \d+ s", line)
+    assert shell("estimate", train.path, "--method", "rankrls", "--permutations", "9").err == ""  # in closed form
 
 
 @pytest.mark.parametrize("command", [*LONG[:1], *LONG[2:5]])

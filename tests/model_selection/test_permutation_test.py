@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -41,6 +42,29 @@ def test_whole_groups_exchange_what_all_their_rows_have():
     y[0] = 6.0  # no longer
     found = {tuple(y[order]) for order in Exchanges(y, groups=groups).every()}
     assert found == {(6.0, 5.0, 7, 9, 9, 9), (5.0, 6.0, 7, 9, 9, 9)}
+
+
+def test_the_number_of_all_fits_is_shown_before_they_begin(rng, capsys, monkeypatch):
+    X, y = rng.normal(size=(12, 2)), np.arange(12) % 2
+    called = []
+
+    class Told(Ridge):
+        def fit(self, X, y):
+            called.append((len(y), capsys.readouterr().err))
+            return super().fit(X, y)
+
+    monkeypatch.setattr("kernelrank.model_selection._parallel._SHORT", 0.0)
+    found = permutation_test(Told(), X, y, n_permutations=30)
+    assert found.n_fits == 31 * 36
+    told = "".join(err for _, err in called)
+    assert re.match(r"31 estimates of 36 fits of Told each, 1,116 in total, about \d+ s\n", told)
+    first = next(k for k, (n, _) in enumerate(called) if n < 12)
+    assert called[first][1].startswith("31 estimates")
+    called.clear()
+    capsys.readouterr()
+    permutation_test(Told(), X, y, n_permutations=30, verbose=0)
+    assert len(called) == found.n_fits
+    assert not any(err for _, err in called)
 
 
 @pytest.mark.parametrize("estimator", [RankRLS(0.1), RankRLS(0.5, ties="drop"), Ridge()], ids=repr)

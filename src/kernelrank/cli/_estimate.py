@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,12 @@ from kernelrank.cli._preprocessing import print_columns
 from kernelrank.cli._results import describe
 from kernelrank.cli._working import Working, on_terminal
 from kernelrank.model_selection import Estimate, PermutationTest, estimate_auc, estimate_concordance, permutation_test
+from kernelrank.model_selection._cross_validation import CrossValidation
+from kernelrank.model_selection._intervals import jackknife_units
+from kernelrank.model_selection._sample import check_sample
+from kernelrank.model_selection._work import expect_work
+
+_LONG = 10.0  # seconds, from which the work is announced
 
 
 def estimate(args: argparse.Namespace) -> int:
@@ -31,6 +38,8 @@ def estimate(args: argparse.Namespace) -> int:
     y = data.utilities()
     options = _options(args, data, groups)
     two_levels = data.observed is None and len(np.unique(y)) == 2
+    if not args.quiet:
+        _announce(args, model, data, options, classes=two_levels)
     if two_levels:
         found = estimate_auc(model, data.X, y, **options, **_of_interval(args))
     else:
@@ -71,6 +80,21 @@ def _options(args: argparse.Namespace, data: Data, groups: Any) -> dict[str, Any
 
 def _of_interval(args: argparse.Namespace) -> dict[str, Any]:
     return {"interval": args.interval, "confidence": args.confidence}
+
+
+def _announce(args: argparse.Namespace, model: Any, data: Data, options: dict[str, Any], *, classes: bool) -> None:
+    """Show the number of fits, and their expected time, if they take long; a bar shows those of one step at a time."""
+    given = [options[name] for name in ("qid", "groups", "params")]
+    sample = check_sample(
+        model, data.X, data.utilities(), *given, split_groups=False, classes=classes, observed=data.observed
+    )
+    plan = {name: options[name] for name in ("strategy", "cv", "n_jobs", "random_state", "verbose")}
+    n_estimates = 1 + (len(jackknife_units(sample)[1]) if args.interval == "jackknife" else 0)
+    n_estimates += args.permutations + 1 if args.permutations else 0
+    work = expect_work(CrossValidation.make(sample, nested=True, **plan), model, sample, n_estimates)
+    if work is not None and work.total_seconds(args.jobs) > _LONG:
+        at_most = "" if n_estimates == 1 else "up to "  # there may be fewer distinct permutations
+        print(f"kernelrank estimate: {at_most}{work.describe(args.jobs)}", file=sys.stderr, flush=True)
 
 
 def _describe(found: Estimate) -> dict[str, Any]:

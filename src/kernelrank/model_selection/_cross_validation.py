@@ -125,6 +125,12 @@ class CrossValidation:
         """Return the estimator to fit to training sets: see :func:`prepare_estimator`."""
         return prepare_estimator(estimator, sample, nested=self.nested, pairs=self.pairwise)
 
+    def count_fits(self, sample: Sample) -> int:
+        """Return the number of training sets of an estimate."""
+        if self.pairwise:
+            return sum(1 for _ in sample.pairs_of_groups(every=self.strategy == "tournament"))
+        return len(self.folds(sample))
+
     def count(self, estimator: Any, sample: Sample, folds: list[Split]) -> PairCounts:
         """Fit models, and count the held-out pairs that they put in the right order."""
         if self.strategy == "leave-pair-out":

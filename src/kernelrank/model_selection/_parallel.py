@@ -26,25 +26,29 @@ def run_in_parallel(
     n_jobs: int | None,
     verbose: int,
     what: str,
+    expected: tuple[float, str] | None = None,
 ) -> Iterator[Result]:
     """Yield the results of a function for all arguments, in their order; `arguments` is consumed as needed.
 
-    Warnings of the function are shown at the end: one of each kind, with their number.
+    Warnings of the function are shown at the end: one of each kind, with their number. `expected` is the time of all
+    calls, if it is known, and a text that is shown before they begin.
     """
     rest, fastest, recorded = iter(arguments), float("inf"), list[Recorded]()
-    for each in islice(rest, _TIMED):
+    n_timed = _TIMED if expected is None else 0
+    for each in islice(rest, n_timed):
         started = time.perf_counter()
         found, warned = record(function, *each)
         fastest = min(fastest, time.perf_counter() - started)
         recorded += warned
         yield found
-    if total > _TIMED:
+    if total > n_timed:
         seconds = fastest * total / joblib.effective_n_jobs(n_jobs)
-        with FoldProgress(bool(verbose) and seconds > _SHORT) as progress:
-            progress.show(0.0, f"{total:,} {what}, about {duration(seconds)}")
+        seconds, text = expected or (seconds, f"{total:,} {what}, about {duration(seconds)}")
+        with FoldProgress(bool(verbose) and seconds > _SHORT, what=what.partition(" ")[0]) as progress:
+            progress.show(0.0, text)
             work = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
             calls = (joblib.delayed(record)(function, *each) for each in rest)
-            for done, (found, warned) in enumerate(work(calls), _TIMED + 1):
+            for done, (found, warned) in enumerate(work(calls), n_timed + 1):
                 recorded += warned
                 progress(done, total)
                 yield found

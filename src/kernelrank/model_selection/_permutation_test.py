@@ -29,6 +29,7 @@ from kernelrank.model_selection._sample import (
     held_out_together,
     warn_of_identical_rows,
 )
+from kernelrank.model_selection._work import expect_work
 from kernelrank.solvers.least_squares import Predicted
 
 Array = NDArray[np.float64]
@@ -213,10 +214,15 @@ def _estimates(validation: CrossValidation, estimator: Any, sample: Sample, orde
     one = replace(validation, n_jobs=None, verbose=0)
     samples = (sample.with_targets_of(rows) for rows in orders)
     arguments = ((one, estimator, other, one.folds(other)) for other in samples)
-    options: dict[str, Any] = {"n_jobs": validation.n_jobs, "verbose": validation.verbose}
-    counted = list(
-        run_in_parallel(_prepare_and_count, arguments, len(orders), what="estimates of permuted utilities", **options)
-    )
+    # Many permutations, each of many fits, would be silent until the first are done.
+    work = expect_work(validation, estimator, sample, len(orders)) if validation.verbose else None
+    options: dict[str, Any] = {
+        "n_jobs": validation.n_jobs,
+        "verbose": validation.verbose,
+        "what": "estimates of permuted utilities",
+        "expected": work and (work.total_seconds(validation.n_jobs), work.describe(validation.n_jobs)),
+    }
+    counted = list(run_in_parallel(_prepare_and_count, arguments, len(orders), **options))
     n_choices = 0 if validation.nested else len(orders)
     return np.array([each.estimate for each in counted]), n_choices + sum(each.n_fits for each in counted)
 
