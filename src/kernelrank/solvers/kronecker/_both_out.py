@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,29 +101,32 @@ def _ones(side: Side) -> _Vectors:
     return _Vectors(np.broadcast_to(side.sums, side.vectors.shape), np.zeros(side.n), np.ones(side.n))
 
 
-def _without(side: Side, vectors: _Vectors, images: _Vectors) -> _Vectors:
-    """Remove the own direction from the images of resolvents, which `images` are of the directions themselves."""
-    return vectors.minus(vectors.along(side) / images.along(side), images)
+def _resolved(side: Side, vectors: list[_Vectors], resolvent: Array, of_zero: float) -> list[_Vectors]:
+    """Return the images of vectors under a resolvent, without the own direction of each element."""
+    own = _directions(side).scaled(resolvent, of_zero)  # the same for all kinds of vectors
+    along = own.along(side)
+    images = (each.scaled(resolvent, of_zero) for each in vectors)
+    return [each.minus(each.along(side) / along, own) for each in images]
 
 
-def _rows_of_terms(side: Side, y: _Vectors, x: Array, n: Array) -> Iterator[_Vectors]:
-    """Yield ``f_r(K_-i) y_i`` of all elements, for each term."""
-    directions = _directions(side)
+def _rows_of_terms(side: Side, kinds: list[_Vectors], x: Array, n: Array) -> Iterator[list[_Vectors]]:
+    """Yield ``f_r(K_-i) y_i`` of all elements for each term, where y is each kind of vectors."""
     for x_j, n_j in zip(x.tolist(), n.tolist(), strict=True):
-        resolvent = 1.0 / (side.values + n_j)
-        z = _without(side, y.scaled(resolvent, 1.0 / n_j), directions.scaled(resolvent, 1.0 / n_j))
-        yield z
-        y = y.minus(np.full(side.n, x_j + n_j), z)
+        found = _resolved(side, kinds, 1.0 / (side.values + n_j), 1.0 / n_j)
+        yield found
+        factors = np.full(side.n, x_j + n_j)
+        kinds = [y.minus(factors, z) for y, z in zip(kinds, found, strict=True)]
 
 
-def _columns_of_terms(side: Side, y: _Vectors, x: Array, n: Array, penalty: float) -> Iterator[_Vectors]:
+def _columns_of_terms(
+    side: Side, kinds: list[_Vectors], x: Array, n: Array, penalty: float
+) -> Iterator[list[_Vectors]]:
     """Yield ``g_r(G_-j) y_j / penalty`` of all elements: a function of ``penalty / s``, where s is an eigenvalue."""
-    directions = _directions(side)
     for x_j, n_j in zip(x.tolist(), n.tolist(), strict=True):
-        resolvent = 1.0 / (penalty + side.values * x_j)
-        z = _without(side, y.scaled(resolvent, 1.0 / penalty), directions.scaled(resolvent, 1.0 / penalty))
-        yield z
-        y = y.minus(np.full(side.n, x_j + n_j), z.scaled(side.values, 0.0))
+        found = _resolved(side, kinds, 1.0 / (penalty + side.values * x_j), 1.0 / penalty)
+        yield found
+        factors = np.full(side.n, x_j + n_j)
+        kinds = [y.minus(factors, z.scaled(side.values, 0.0)) for y, z in zip(kinds, found, strict=True)]
 
 
 class _Products:
@@ -162,17 +164,17 @@ def without_both(problem: KroneckerProblem, penalty: float) -> Array:
     )
     penalty = penalty / row_scale / column_scale
     x, n = separate(rows.largest, penalty / columns.largest if columns.largest else 1.0 / _NOTHING)
-    of_rows = partial(_rows_of_terms, rows, x=x, n=n)
-    of_columns = partial(_columns_of_terms, columns, x=x, n=n, penalty=penalty)
+    kinds = [_kernels, _ones] if problem.intercept else [_kernels]
+    of_rows = _rows_of_terms(rows, [kind(rows) for kind in kinds], x, n)
+    of_columns = _columns_of_terms(columns, [kind(columns) for kind in kinds], x, n, penalty)
+    terms = zip(of_rows, of_columns, (x + n).tolist(), strict=True)
     found = np.zeros(problem.Y.shape)
-    kernels = zip(of_rows(_kernels(rows)), of_columns(_kernels(columns)), (x + n).tolist(), strict=True)
     if not problem.intercept:
-        for r, c, weight in kernels:
+        for (r,), (c,), weight in terms:
             found += weight * product(r, c)
         return found
     of_ones, constant, total = np.zeros((3, *found.shape))
-    ones = zip(of_rows(_ones(rows)), of_columns(_ones(columns)), strict=True)
-    for (r, c, weight), (r_ones, c_ones) in zip(kernels, ones, strict=True):
+    for (r, r_ones), (c, c_ones), weight in terms:
         found += weight * product(r, c)
         constant += weight * product(r_ones, c_ones)
         of_ones += weight * np.outer(r.sums(rows), c.sums(columns))
