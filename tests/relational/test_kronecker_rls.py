@@ -372,6 +372,22 @@ def test_alpha_is_the_best_of_the_hold_out(rng, leave, ranking):
     np.testing.assert_array_equal(leave_out(model, leave), model.held_out_)
 
 
+def test_progress_of_the_choice(rng, capsys):
+    U, V, Y = data(rng)
+    model = KroneckerRLSCV([0.1, 1.0], leave="both", verbose=1).fit(U, V, Y)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        f"{k + 1} of 2: alpha {alpha:g}, score {score:.6g}"
+        for k, (alpha, score) in enumerate(zip([1.0, 0.1], model.scores_[:, 0], strict=True))
+    ]
+    calls = []
+    model = KroneckerRLSCV(9, verbose=lambda *call: calls.append(call)).fit(U, V, Y)
+    assert [done for done, _ in calls] == list(range(1, len(model.alphas_) + 1))
+    assert (calls[0], calls[-1]) == ((1, 9), (len(model.alphas_),) * 2)
+    KroneckerRLSCV([0.1, 1.0]).fit(U, V, Y)
+    assert capsys.readouterr().out == ""
+
+
 def test_scoring(rng):
     U, V, Y = data(rng)
     fitted = [

@@ -48,6 +48,9 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         Number of rows, or columns, drawn at random, whose kernels are combined. None means all.
     random_state : int, RandomState instance or None, default=0
         For the draw of a basis.
+    verbose : int or callable, default=0
+        1 prints a line per alpha. A function is called after each alpha instead, with how many of how many are done;
+        the second number grows when the path goes on.
 
     Attributes
     ----------
@@ -115,6 +118,7 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         n_row_basis: int | None = None,
         n_column_basis: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
+        verbose: int | Callable[[int, int], None] = 0,
     ) -> None:
         self.alphas = alphas
         self.leave = leave
@@ -126,6 +130,7 @@ class KroneckerRLSCV(KroneckerLeastSquares):
         self.n_row_basis = n_row_basis
         self.n_column_basis = n_column_basis
         self.random_state = random_state
+        self.verbose = verbose
 
     tol, max_iter = 1e-6, 1000  # all entries are known, and nothing is iterated
 
@@ -156,16 +161,21 @@ class KroneckerRLSCV(KroneckerLeastSquares):
             training.refuse(self.leave)
         rate = self._rater(training.Y)
 
-        def score(alphas: Array) -> Array:
-            return np.array([rate(training.predict_without(self.leave, alpha)) for alpha in alphas.tolist()])
+        def score(alphas: Array, n_before: int) -> Array:
+            found = np.empty(len(alphas))
+            for k, alpha in enumerate(alphas.tolist()):
+                found[k] = rate(training.predict_without(self.leave, alpha))
+                self._tell(n_before + k + 1, n_before + len(alphas), alpha, found[k])
+            return found
 
         def largest() -> float:
             return training.rows.largest * training.columns.largest / training.Y.size * (1.0 + self.ranking) or 1.0
 
         grid = AlphaGrid(self.alphas, largest, _DECADES)
-        alphas, scores = grid.first, score(grid.first)
+        alphas, scores = grid.first, score(grid.first, 0)
         while len(further := grid.further(alphas, scores)):
-            alphas, scores = np.append(alphas, further), np.append(scores, score(further))
+            scores = np.append(scores, score(further, len(alphas)))
+            alphas = np.append(alphas, further)
         warn_at_end(alphas, scores, goes_on=isinstance(self.alphas, Integral), limit=largest)
         alpha = float(alphas[np.argmax(scores)])
         return self._store(
@@ -175,6 +185,12 @@ class KroneckerRLSCV(KroneckerLeastSquares):
             alpha_=alpha,
             held_out_=training.predict_without(self.leave, alpha),
         )
+
+    def _tell(self, done: int, total: int, alpha: float, score: float) -> None:
+        if callable(self.verbose):
+            self.verbose(done, total)
+        elif self.verbose:
+            print(f"{done} of {total}: alpha {alpha:.3g}, score {score:.6g}", flush=True)
 
     def _rater(self, Y: Array) -> Callable[[Array], float]:
         """Return the function that scores predictions of all entries; the greater, the better."""
