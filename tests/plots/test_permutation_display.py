@@ -31,6 +31,7 @@ def test_the_display_draws_the_test(rng):
     assert all(left >= found.statistic - 1e-9 for left, _ in places)
     assert ax.get_lines()[0].get_xdata()[0] == found.statistic
     assert ax.get_title() == f"p = {found.pvalue:.3g}\n(standard error {found.std_error:.2g}, 99 permutations)"
+    assert ax.get_legend().get_frame().get_alpha() == 1  # no line crosses the texts
     texts = {text.get_text() for text in ax.get_legend().get_texts()}
     assert {f"observed {found.statistic:.3f}", f"{reached} of 99 at least as large"} <= texts
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -32,6 +34,26 @@ def test_bars_are_values_of_single_queries_worst_first(rng):
     assert [text.get_text() for text in ax.texts] == [f"{width:.3f}" for width in widths]
     assert ax.get_title() == f"mean {display.mean:.3f} of 10 queries"
     assert ax.get_xlabel() == "ndcg@3"
+
+
+def boxes(texts):
+    return sorted((text.get_window_extent() for text in texts), key=lambda box: box.y0)
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own figure", "given axes"])
+@pytest.mark.parametrize("n", [4, 13, 20, 60])
+def test_names_and_values_of_bars_do_not_overlap(rng, monkeypatch, own, n):
+    monkeypatch.setattr("matplotlib.pyplot.subplots", lambda figsize: (None, Figure(figsize).subplots()))
+    display = QueryBreakdownDisplay([f"query {k}" for k in range(n)], rng.random(n), max_bars=60)
+    ax = display.plot(ax=None if own else Figure((6, 4), dpi=300).subplots()).ax_
+    for texts in (ax.get_yticklabels(), ax.texts):
+        found = boxes(texts)
+        assert len(found) == n
+        assert all(lower.y1 <= upper.y0 for lower, upper in pairwise(found))
+    sizes = {text.get_fontsize() for text in ax.get_yticklabels()}
+    if own:  # the usual sizes, in a figure that is higher
+        assert sizes == {10.0 if n <= 12 else 8.33}
+        assert ax.figure.get_figheight() == pytest.approx(max(4.8, 0.21 * n))
 
 
 def test_many_queries_are_a_curve(rng):

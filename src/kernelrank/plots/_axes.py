@@ -9,9 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank._rules import ESTIMATOR
 
+_INCHES_PER_BAR = 0.21  # of the figure, of which the axes are three quarters
 
-def axes_or_new(ax: Any) -> Any:
-    """Return `ax`, or the axes of a new figure."""
+
+def axes_or_new(ax: Any, n_bars: int = 0) -> Any:
+    """Return `ax`, or the axes of a new figure, which is high enough for the names of so many horizontal bars."""
     if ax is not None:
         return ax
     try:
@@ -20,7 +22,8 @@ def axes_or_new(ax: Any) -> Any:
         raise ModuleNotFoundError(
             'Plots require matplotlib; install it with pip install "kernelrank[plots]".'
         ) from missing
-    return plt.subplots()[1]
+    width, height = plt.rcParams["figure.figsize"]
+    return plt.subplots(figsize=(width, max(height, _INCHES_PER_BAR * n_bars)))[1]
 
 
 def require_attribute(estimator: Any, name: str, owners: str, remedy: str) -> None:

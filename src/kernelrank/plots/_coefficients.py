@@ -15,7 +15,7 @@ from kernelrank._validation import check_vector
 from kernelrank.inspection._explain import choose_output, unwrap
 from kernelrank.model_selection import CoefIntervals
 from kernelrank.plots._axes import axes_or_new, require_result
-from kernelrank.plots._style import BLACK, REFERENCE, name_bars, signed_bars
+from kernelrank.plots._style import BLACK, REFERENCE, name_bars, signed_bars, size_beside_bars
 
 Array = NDArray[np.float64]
 _SAME = 1e-3  # relative to the largest coefficient
@@ -175,7 +175,7 @@ class CoefficientDisplay:
         CoefficientDisplay
             The display, with the axes it is drawn on.
         """
-        ax = axes_or_new(ax)
+        ax = axes_or_new(ax, min(len(self.coef), self.max_bars))
         shown = np.argsort(-np.abs(self.coef), kind="stable")[: self.max_bars]
         lengths, places = self.coef[shown], np.arange(len(shown))
         signed_bars(ax, places, lengths)
@@ -186,11 +186,11 @@ class CoefficientDisplay:
             ax.plot(low, places, "|", high, places, "|", color=BLACK)
             ends += [low, high]
         else:
-            share = 0.18  # for the numbers
+            share, size = 0.18, size_beside_bars(ax, len(shown), "small")  # of the numbers
             for place, length in zip(places, lengths, strict=True):
                 side, shift = ("left", 3) if length >= 0 else ("right", -3)
                 at = {"xytext": (shift, 0), "textcoords": "offset points", "ha": side, "va": "center"}
-                ax.annotate(f"{length:+.3g}", (length, place), fontsize="small", **at)
+                ax.annotate(f"{length:+.3g}", (length, place), fontsize=size, **at)
         name_bars(ax, [self.names[k] for k in shown])
         ax.axvline(0.0, **REFERENCE)
         every = np.concatenate(ends)

@@ -9,7 +9,7 @@ import numpy as np
 from kernelrank._rules import COUNT
 from kernelrank.inspection import Explanation, explain
 from kernelrank.plots._axes import axes_or_new, require_result
-from kernelrank.plots._style import REFERENCE, name_bars, signed_bars
+from kernelrank.plots._style import REFERENCE, name_bars, signed_bars, size_beside_bars
 
 
 class ExplanationDisplay:
@@ -107,15 +107,16 @@ class ExplanationDisplay:
         ExplanationDisplay
             The display, with the axes it is drawn on.
         """
-        ax = axes_or_new(ax)
         names, lengths = self.explanation.names, self.explanation.contributions
+        ax = axes_or_new(ax, min(len(names), self.max_bars))
         if len(names) > self.max_bars:
             kept = self.max_bars - 1
             names = [*names[:kept], f"{len(names) - kept:,} others"]
             lengths = np.append(lengths[:kept], lengths[kept:].sum())
         places = np.arange(len(names))
         bars = signed_bars(ax, places, lengths)
-        ax.bar_label(bars, [f"{length:+.3g}" for length in lengths], padding=3)
+        size = size_beside_bars(ax, len(lengths), "medium")
+        ax.bar_label(bars, [f"{length:+.3g}" for length in lengths], padding=3, fontsize=size)
         name_bars(ax, names)
         ax.axvline(0.0, **REFERENCE)
         ax.margins(x=0.2)

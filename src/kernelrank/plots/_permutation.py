@@ -131,7 +131,7 @@ class PermutationDisplay:
         ax.set_title(test.replace(" (", "\n("), fontsize="medium")
         ax.yaxis.get_major_locator().set_params(integer=True)
         ax.set_ylim(0, 1.35 * ax.dataLim.y1)  # room for the legend
-        ax.legend(fontsize="small", loc="upper left", ncols=2)
+        ax.legend(fontsize="small", loc="upper left", ncols=2, framealpha=1)  # or the lines would cross it
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

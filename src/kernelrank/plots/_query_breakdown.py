@@ -15,7 +15,7 @@ from kernelrank._validation import as_numbers, check_rows, separate_qid
 from kernelrank.exceptions import UndefinedMetricError
 from kernelrank.metrics._names import LOWER_IS_BETTER, METRICS, parse_metric
 from kernelrank.plots._axes import axes_or_new
-from kernelrank.plots._style import BAND, BLACK, POSITIVE, REFERENCE, name_bars, next_line, shorten
+from kernelrank.plots._style import BAND, BLACK, POSITIVE, REFERENCE, name_bars, next_line, shorten, size_beside_bars
 
 _NAMED = 5  # queries that are named beside a curve
 _POINTS = 250  # of a curve, about one per two pixels: vector files stay small
@@ -197,12 +197,13 @@ class QueryBreakdownDisplay:
         QueryBreakdownDisplay
             The display, with the axes it is drawn on.
         """
-        ax = axes_or_new(ax)
         defined = self.values[~np.isnan(self.values)]
+        has_bars = len(defined) <= self.max_bars
+        ax = axes_or_new(ax, len(defined) if has_bars else 0)
         undefined = len(self.values) - len(defined)
         left_out = f", {undefined:,} undefined" if undefined else ""
         queries = "1 query" if len(defined) == 1 else f"{len(defined):,} queries"
-        draw = self._draw_bars if len(defined) <= self.max_bars else self._draw_curve
+        draw = self._draw_bars if has_bars else self._draw_curve
         draw(ax, defined)
         ax.set_title(f"mean {self.mean:.3f} of {queries}{left_out}")
         self.ax_, self.figure_ = ax, ax.figure
@@ -210,7 +211,8 @@ class QueryBreakdownDisplay:
 
     def _draw_bars(self, ax: Any, values: NDArray[np.float64]) -> None:
         ax.barh(range(len(values)), values, **POSITIVE)
-        beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}
+        size = size_beside_bars(ax, len(values), "small")
+        beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": size}
         for place, value in enumerate(values):
             ax.text(1.01, place, f"{value:.3f}", **beside)
         name_bars(ax, [str(query) for query in self.queries[: len(values)]])

@@ -16,6 +16,8 @@ REFERENCE: dict[str, Any] = {"color": GREY, "linewidth": 1.2}
 POSITIVE: dict[str, Any] = {"color": BLUE}
 NEGATIVE: dict[str, Any] = {"facecolor": "#F3C9AE", "edgecolor": VERMILION, "hatch": "///"}
 
+_LINE = 1.2  # height of a line relative to the size of its letters
+
 _SERIES = ((BLUE, "-", "o"), (VERMILION, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D"), (BLACK, (0, (6, 1)), "v"))
 
 
@@ -44,8 +46,21 @@ def signed_bars(ax: Any, places: Any, lengths: Any, **options: Any) -> Any:
 
 def name_bars(ax: Any, names: list[str]) -> None:
     """Write the names of horizontal bars, the first at the top; long names are cut."""
-    ax.set_yticks(range(len(names)), [shorten(name) for name in names], fontsize="small" if len(names) > 12 else None)
+    size = size_beside_bars(ax, len(names), "small" if len(names) > 12 else None)
+    ax.set_yticks(range(len(names)), [shorten(name) for name in names], fontsize=size)
     ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def size_beside_bars(ax: Any, n_bars: int, usual: str | None) -> float:
+    """Return the size of text beside horizontal bars in points: the usual one, or one at which lines do not overlap.
+
+    None stands for the size of the names of ticks.
+    """
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    room = 72 * ax.get_window_extent().height / ax.figure.dpi / (n_bars + 0.2)
+    return float(min(FontProperties(size=usual or rcParams["ytick.labelsize"]).get_size_in_points(), room / _LINE))
 
 
 def shorten(name: str, most: int = 28) -> str:
