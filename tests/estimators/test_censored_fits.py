@@ -151,6 +151,18 @@ def test_cross_validation_trains_and_scores_known_pairs():
         RankSVMCV(scoring="ndcg@5").fit(X, y, observed=observed)
 
 
+def test_a_truncation_beyond_a_fold_is_told_from_one_beyond_all_rows():
+    X, y, observed = make()
+    folds = list(KFold(3).split(X))
+    lasts = [y[test][observed[test]].max() for _, test in folds]
+    tau = max(lasts)
+    concordance_index(y, X[:, 0], observed=observed, truncation=tau)  # valid for all rows
+    first = next(last for last in lasts if last < tau)
+    told = rf"the rows that are scored is {first:g}: .* In a cross-validation, these are the rows that a fold holds out"
+    with pytest.raises(ValueError, match=told):
+        RankSVMCV([0.1], cv=folds, scoring=f"concordance:truncation={tau}").fit(X, y, observed=observed)
+
+
 def test_scikit_learn_routes_it():
     X, y, observed = make()
     folds = KFold(4)

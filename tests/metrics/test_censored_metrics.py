@@ -219,7 +219,7 @@ SEEN = np.array([(True, 1.0), (False, 2.0), (True, 2.0), (False, 1.0)], dtype=[(
     [
         (
             lambda: concordance_index([1, 2, 3], [1, 2, 3], observed=[1, 1, 0], truncation=2.5),
-            "last observed utility is 2",
+            "last observed utility of the rows that are scored is 2",
         ),
         (lambda: concordance_index([1, 2], [1, 2], truncation="2"), "truncation must be"),
         (lambda: concordance_index([1, 2], [1, 2], observed=[0, 0], truncation=1), "No utility is observed"),

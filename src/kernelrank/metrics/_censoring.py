@@ -57,7 +57,8 @@ def lower_weights(rows: CheckedRows, truncation: float) -> Floats:
         raise NoComparablePairsError("No utility is observed: there is no pair of rows whose order is known.")
     if truncation > seen.max():
         raise ValueError(
-            f"truncation is {truncation:g}, but the last observed utility is {seen.max():g}: beyond it, nothing is"
-            " known of who is censored."
+            f"truncation is {truncation:g}, but the last observed utility of the rows that are scored is"
+            f" {seen.max():g}: beyond it, nothing is known of who is censored. In a cross-validation, these are the"
+            " rows that a fold holds out: use an earlier truncation, or fewer folds."
         )
     return np.where(rows.y < truncation, inverse_probabilities(rows) ** 2, 0.0)
