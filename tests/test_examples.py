@@ -37,6 +37,7 @@ def test_an_example_ends_in_a_picture(name, monkeypatch, capsys):
         kinds = ("lines", "collections", "patches", "images", "texts")
         shown.append([sum(len(getattr(axes, kind)) for kind in kinds) for axes in figure.axes])
 
+    plt.close("all")  # figures of other tests
     plt.switch_backend("Agg")
     monkeypatch.setattr(plt, "show", show)
     try:
