@@ -250,6 +250,11 @@ def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool =
     It is a NumPy array, unless scikit-learn's ``array_api_dispatch`` is set and `any_namespace` says that the estimator
     supports other libraries.
     """
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise ValueError(
+            f"X is a tensor of layout {X.layout}, but arrays of other libraries than NumPy and SciPy must be dense: use"
+            " X.to_dense(), or convert X to a sparse matrix of SciPy."
+        )
     X = X if any_namespace else to_host(X)
     xp = accepted_namespace(X)
     found = _check(

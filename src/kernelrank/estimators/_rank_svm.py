@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._arrays import is_foreign, place, to_host
 from kernelrank._query_ids import encode_queries
 from kernelrank._refit import refit
 from kernelrank._unformed import refuse
@@ -21,6 +22,7 @@ from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.features import KroneckerRows
 from kernelrank.io import RowStore
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
+from kernelrank.pairs._array_pairs import ArrayPairs
 from kernelrank.pairs._preferences import CheckedPreferences, check_preferences
 
 
@@ -125,6 +127,9 @@ class RankSVM(SVMRanker):
     zeros, or with indices that are repeated or not sorted, is copied. A feature far from zero compared with its spread
     is shifted: offsets carry no information here, but would cost digits. Such a sparse matrix gets a second array of
     values.
+    With scikit-learn's ``array_api_dispatch``, a dense X of another array library (PyTorch, CuPy) is learnt from in
+    its namespace and on its device. y may be there as well; `sample_weight`, `observed`, `fit_pairs` and kernels of all
+    rows are for NumPy.
     A dense X with at most 500 rows and at least ten times as many features is replaced by the inner products of its
     rows: O(n_features m^2) once, then O(m^2) per iteration. With `positive`, these are taken over the features with
     positive weight. An iteration is then a set of such features, of which there are few; `max_iter` bounds these, and
@@ -150,6 +155,7 @@ class RankSVM(SVMRanker):
 
     __metadata_request__fit = {"qid": True, "observed": True}  # noqa: RUF012 - read by scikit-learn, never changed
 
+    _any_namespace = True
     _unformed = (RowStore, KroneckerRows)
 
     def __init__(
@@ -216,18 +222,19 @@ class RankSVM(SVMRanker):
         y, qid = with_labels(X, y, qid)
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
+        require_beside(X, y)
         rows = check_rows(y, qid, sample_weight, X.shape[0], observed)
         del y  # those of a store were read for the pairs only
-        pairs, n_pairs = self._pairs_of(rows)
+        pairs, n_pairs = self._pairs_of(rows, X)
         queries = rows.queries
         del rows, qid
         return self._train(X, pairs, queries, noted, n_pairs_=n_pairs)
 
-    def _pairs_of(self, rows: CheckedRows) -> tuple[UtilityPairs, int | float]:
-        """Return the pairs of rows, and their number or total weight."""
+    def _pairs_of(self, rows: CheckedRows, X: Any) -> tuple[UtilityPairs | ArrayPairs, int | float]:
+        """Return the pairs of rows, counted where X is, and their number or total weight."""
         # With query_weighting="query", multiplying all weights of a query by a constant changes nothing.
         weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
-        pairs = UtilityPairs.of_checked(rows._replace(weights=weights), self.n_jobs)
+        pairs = pairs_beside(X, rows._replace(weights=weights), self.n_jobs)
         return pairs, pairs.n_pairs if weights is None else total_weight(pairs.pairs_per_query, unit, power=2)
 
     def fit_pairs(
@@ -267,6 +274,8 @@ class RankSVM(SVMRanker):
         if isinstance(X, RowStore):  # it has utilities, and queries that pairs might not respect
             refuse(X)
         X, qid, noted = self._check_rows(X, qid)
+        if is_foreign(X):
+            raise ValueError(f"fit_pairs takes NumPy arrays or sparse matrices, got {place(X)}: convert X to NumPy.")
         queries, _ = encode_queries(qid, X.shape[0])
         given = check_preferences(pairs, X.shape[0], weight, queries)
         preferences, n_pairs = scaled_preferences(given, self.query_weighting)
@@ -365,8 +374,19 @@ class RankSVM(SVMRanker):
         return self
 
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
-        last = getattr(self, "coef_", None)
+        last = to_host(getattr(self, "coef_", None))
         return last if self.warm_start and last is not None and len(last) == n_features else None
+
+
+def require_beside(X: Any, y: Any) -> None:
+    """Raise an error if utilities are of another library than X, or on another device; NumPy's are converted."""
+    if is_foreign(X) and is_foreign(y) and place(X) != place(y):
+        raise ValueError(f"X and y must be in the same place: X is of {place(X)}, and y of {place(y)}. Convert one.")
+
+
+def pairs_beside(X: Any, rows: CheckedRows, n_jobs: int | None) -> UtilityPairs | ArrayPairs:
+    """Return the pairs of rows, counted by the library of X."""
+    return ArrayPairs(rows, X) if is_foreign(X) else UtilityPairs.of_checked(rows, n_jobs)
 
 
 def scaled_preferences(given: CheckedPreferences, query_weighting: str) -> tuple[PreferencePairs, int | float]:

@@ -23,6 +23,7 @@ from kernelrank._validation import (
     as_array,
     check_features,
     check_vector,
+    require_place,
     separate_qid,
     warn_of_missing_observed,
     warn_of_missing_queries,
@@ -127,10 +128,12 @@ class SVMPredictor(Predictor):
     random_state: Any
     verbose: Any
 
-    def _evaluate(self, X: Any) -> NDArray[np.float64]:
-        if "dual_coef_" in self.__dict__:
-            return np.asarray(predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_))
-        return np.asarray(multiply(X, self.coef_))
+    def _evaluate(self, X: Any) -> Array:
+        weights = self.coef_ if (linear := "dual_coef_" not in self.__dict__) else self.dual_coef_
+        require_place(self, X, weights, [name for name in ("predict", "decision_function") if hasattr(self, name)])
+        if linear:
+            return multiply(X, weights)
+        return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), weights)
 
     def _represent(
         self, X: Any, queries: NDArray[np.int32] | None = None, chosen: dict[str, Any] | None = None
