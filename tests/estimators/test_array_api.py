@@ -5,13 +5,14 @@ import array_api_strict
 import numpy as np
 import pytest
 from least_squares import query_ids
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.utils.estimator_checks import check_array_api_input, check_array_api_same_namespace
 
-from kernelrank import RLS, RLSCV, NystromMap, OrdinalSVM, RankRLS, RankRLSCV, RankSVM
+from kernelrank import RLS, RLSCV, NystromMap, OrdinalSVM, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from kernelrank._arrays import GroupSums, place, to_host
 from kernelrank.kernels import Gaussian, Linear, Polynomial
+from kernelrank.metrics import concordance_index, pairwise_error
 from kernelrank.persistence import load_model, load_svmlight_model, save_model, save_svmlight_model
 from kernelrank.solvers import make_products
 
@@ -183,6 +184,7 @@ def test_partial_fit_and_other_estimators_convert(rng, put):
         (lambda X, y: RankSVM().fit(X, y).predict(to_host(X)), "X is of NumPy"),
         (lambda X, y: RankSVM().fit(to_host(X), y).predict(X), "the model of NumPy"),
         (lambda X, y: RankSVM().fit_pairs(X, [[0, 1]]), "takes NumPy arrays"),
+        (lambda X, y: RankSVMCV().fit_pairs(X, [[0, 1]]), "takes NumPy arrays"),
         (lambda X, y: RankSVM().fit(X, y, sample_weight=np.arange(30.0)), "With sample_weight"),
         (lambda X, y: RankSVM().fit(X, y, observed=np.arange(30) > 3), "With observed"),
         (lambda X, y: RankSVM(kernel="gaussian").fit(X, y), "set n_basis to less than the number of rows, 30"),
@@ -339,6 +341,46 @@ def test_ranking_svm_with_basis_rows(rng, put, kernel):
         assert_allclose(to_host(other.predict(put(X))), model.predict(X), atol=1e-2)
 
 
+@pytest.mark.parametrize("queries", [False, True])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"loss": "squared_hinge"}, {"kernel": ["linear", Gaussian(0.1)], "n_basis": 20}, {"scoring": "ndcg@5"}],
+    ids=["hinge", "squared hinge", "two kernels", "another metric"],
+)
+def test_choice_of_alpha_of_ranking_svm(rng, put, queries, parameters):
+    X, y = data(rng, 5, m=200)
+    metadata = {"qid": rng.integers(10, size=200)} if queries else {}
+    y = y - y.min()  # NDCG takes no negative utilities
+    model, other = fit_both(RankSVMCV([1.0, 0.1, 0.01], cv=3, **parameters), put, X, y, **metadata)
+    assert_allclose(other.scores_, model.scores_, atol=5e-3)
+    assert other.scores_.shape == (3, 3)
+    assert_allclose(other.coef_path_, model.coef_path_, atol=2e-3 * np.abs(model.coef_path_).max())
+    assert (other.gaps_ <= 1e-3).all()
+    if other.alpha_ == model.alpha_:
+        assert_same_certificate(model, other)
+    assert place(other.dual_coef_ if hasattr(other, "dual_coef_") else other.coef_) == place(put(X))
+
+
+@pytest.mark.parametrize("metric", [concordance_index, pairwise_error])
+def test_metrics(rng, put, metric):
+    y, scores = rng.integers(0, 9, 200) * 1.0, rng.integers(0, 20, 200) / 4
+    qid, weights = rng.integers(0, 20, 200), rng.uniform(size=200)
+    with config_context(array_api_dispatch=True):
+        for options in ({}, {"qid": qid}, {"qid": qid, "per_query": True}, {"ties": 0.0}):
+            assert_array_equal(metric(put(y), put(scores), **options), metric(y, scores, **options))
+            assert_array_equal(metric(y, put(scores), **options), metric(y, scores, **options))
+        for options in ({"sample_weight": weights}, {"observed": weights > 0.2}, {"truncation": 7.0}):
+            assert metric(put(y), put(scores), **options) == metric(y, scores, **options)
+        for each in (scores.astype(np.float32), scores.astype(np.int64)):
+            assert metric(y, put(each)) == metric(y, each)
+        with pytest.raises(ValueError, match="NaN"):
+            metric(put(y), put(np.append(scores[1:], np.nan)))
+        with pytest.raises(ValueError, match="y_score has 3 elements"):
+            metric(put(y), put(scores[:3]))
+        with pytest.raises(ValueError, match="y_score and y_true must be in the same place"):
+            metric(array_api_strict.asarray(y, device=array_api_strict.Device("device2")), put(scores))
+
+
 def test_labels_may_be_numpys_but_not_elsewhere(rng, put):
     X, y = data(rng, 5)
     qid = query_ids(rng, 30)
@@ -346,7 +388,7 @@ def test_labels_may_be_numpys_but_not_elsewhere(rng, put):
         expected = RankSVM().fit(put(X), put(y), qid=qid)
         for labels, queries in ((y, put(qid)), (y.tolist(), qid.tolist())):
             assert_same(to_host(expected.coef_), RankSVM().fit(put(X), labels, qid=queries).coef_, put(X))
-        with pytest.raises(ValueError, match=r"X and y must be in the same place: X is of .* and y of array_api_s"):
+        with pytest.raises(ValueError, match=r"X and y must be in the same place: .* the second of array_api_s"):
             RankSVM().fit(put(X), array_api_strict.asarray(y, device=array_api_strict.Device("device2")))
 
 

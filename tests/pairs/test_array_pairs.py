@@ -29,6 +29,9 @@ def check_counts(put, y, scores, qid=None, margin=1.0):
     counts = expected.count(scores, margin=margin)
     assert_array_equal(to_host(c), counts.c)
     assert_array_equal(to_host(d), counts.d)
+    assert_array_equal(
+        found.count_totals(put(scores), margin=margin), expected.count_totals(np.asarray(scores), margin=margin)
+    )
 
 
 @given(case=strategies.cases, margin=st.sampled_from((1.0, 0.0, 0.5, -1.0)))

@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank._arrays import is_foreign, place, to_host
+from kernelrank._arrays import to_host
 from kernelrank._query_ids import encode_queries
 from kernelrank._refit import refit
 from kernelrank._unformed import refuse
-from kernelrank._validation import CheckedRows, check_rows, scale_weights
+from kernelrank._validation import CheckedRows, check_rows, refuse_arrays, require_beside, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
@@ -22,7 +22,7 @@ from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.features import KroneckerRows
 from kernelrank.io import RowStore
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
-from kernelrank.pairs._array_pairs import ArrayPairs
+from kernelrank.pairs._array_pairs import ArrayPairs, pairs_beside
 from kernelrank.pairs._preferences import CheckedPreferences, check_preferences
 
 
@@ -222,7 +222,7 @@ class RankSVM(SVMRanker):
         y, qid = with_labels(X, y, qid)
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
-        require_beside(X, y)
+        require_beside(X, y, "X and y")
         rows = check_rows(y, qid, sample_weight, X.shape[0], observed)
         del y  # those of a store were read for the pairs only
         pairs, n_pairs = self._pairs_of(rows, X)
@@ -274,8 +274,7 @@ class RankSVM(SVMRanker):
         if isinstance(X, RowStore):  # it has utilities, and queries that pairs might not respect
             refuse(X)
         X, qid, noted = self._check_rows(X, qid)
-        if is_foreign(X):
-            raise ValueError(f"fit_pairs takes NumPy arrays or sparse matrices, got {place(X)}: convert X to NumPy.")
+        refuse_arrays(X, "fit_pairs")
         queries, _ = encode_queries(qid, X.shape[0])
         given = check_preferences(pairs, X.shape[0], weight, queries)
         preferences, n_pairs = scaled_preferences(given, self.query_weighting)
@@ -376,17 +375,6 @@ class RankSVM(SVMRanker):
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
         last = to_host(getattr(self, "coef_", None))
         return last if self.warm_start and last is not None and len(last) == n_features else None
-
-
-def require_beside(X: Any, y: Any) -> None:
-    """Raise an error if utilities are of another library than X, or on another device; NumPy's are converted."""
-    if is_foreign(X) and is_foreign(y) and place(X) != place(y):
-        raise ValueError(f"X and y must be in the same place: X is of {place(X)}, and y of {place(y)}. Convert one.")
-
-
-def pairs_beside(X: Any, rows: CheckedRows, n_jobs: int | None) -> UtilityPairs | ArrayPairs:
-    """Return the pairs of rows, counted by the library of X."""
-    return ArrayPairs(rows, X) if is_foreign(X) else UtilityPairs.of_checked(rows, n_jobs)
 
 
 def scaled_preferences(given: CheckedPreferences, query_weighting: str) -> tuple[PreferencePairs, int | float]:

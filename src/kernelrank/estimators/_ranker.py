@@ -250,16 +250,17 @@ class Ranker(Predictor):
             If the model was fitted to censored utilities, and it is not said which of these are observed.
         """
         _, qid = separate_qid(X, qid)
-        scores = to_host(self.predict(X))
+        scores = self.predict(X)
         y, observed = separate_observed(y, observed)
-        targets = check_vector(y, "y", len(scores)) if scores.ndim == 1 else check_outputs(y, *scores.shape)
+        single = scores.ndim == 1
+        targets = check_vector(y, "y", scores.shape[0]) if single else check_outputs(y, *scores.shape)
         if qid is None:
             warn_of_missing_queries(self)
         if observed is None:
             warn_of_missing_observed(self)
         options: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight, "observed": observed}
         options["n_jobs"] = getattr(self, "n_jobs", None)
-        columns = zip(np.atleast_2d(targets.T), np.atleast_2d(scores.T), strict=True)
+        columns = [(targets, scores)] if single else list(zip(targets.T, to_host(scores).T, strict=True))
         return float(np.mean([concordance_index(t, s, **options) for t, s in columns]))
 
 

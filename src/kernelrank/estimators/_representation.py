@@ -76,7 +76,12 @@ class Representation:
         """Remove the feature directions of held-out basis rows; without a reduced set there are none to remove."""
         if self.nystrom is None:
             return self
-        return replace(self, products=restrict(self.products, self.nystrom.without(held_out).restrict))
+        nystrom = self.nystrom.without(held_out)
+
+        def project(w: Vector) -> Vector:
+            return np.asarray(to_host(nystrom.restrict(like(w, nystrom.whitening_))))
+
+        return replace(self, products=restrict(self.products, project))
 
     def attributes(self, X: Any, w: Vector) -> dict[str, Any]:
         """Return the attributes that a fitted estimator has for its solution; X are the rows of the fit."""

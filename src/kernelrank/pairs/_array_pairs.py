@@ -22,8 +22,9 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from kernelrank._arrays import Array, like, take, to_host
+from kernelrank._arrays import Array, is_foreign, like, take, to_host
 from kernelrank._validation import CheckedRows
+from kernelrank.pairs._utilities import UtilityPairs
 
 
 class Windows(NamedTuple):
@@ -81,20 +82,19 @@ class ArrayPairs:
         codes = np.zeros(self.n_rows, np.int64) if rows.queries is None else rows.queries.astype(np.int64)
         sizes = np.bincount(codes, minlength=self.n_queries)
         ends = np.cumsum(sizes)
-        self._largest = int(sizes.max())
+        self._largest, self._bounds = int(sizes.max()), np.append(0, ends)
         self._codes = like(codes, beside)
         self._begins, self._ends = self.of_rows(ends - sizes), self.of_rows(ends)
-        self._rank(like(rows.y, beside), ends)
+        self._rank(like(rows.y, beside))
 
-    def _rank(self, y: Array, ends: NDArray[np.int64]) -> None:
+    def _rank(self, y: Array) -> None:
         """Rank the utilities densely in each query, and count the pairs."""
         xp, order = array_namespace(y), self._sort(y)
         y, codes, begins = take(y, order), take(self._codes, order), take(self._begins, order)
         differs = xp.astype((y[1:] != y[:-1]) | (codes[1:] != codes[:-1]), xp.int64)
         levels = xp.cumulative_sum(differs, include_initial=True)
         lower = xp.searchsorted(levels, levels) - begins  # how many rows of the query have a lower utility
-        sums = to_host(take(xp.cumulative_sum(lower, include_initial=True), np.append(0, ends)))
-        self.pairs_per_query = np.diff(sums)
+        self.pairs_per_query = self._totals(lower)
         self.n_pairs = int(self.pairs_per_query.sum())
         ranks = levels - take(levels, begins)
         self._ranks = take(ranks, xp.argsort(order))
@@ -105,6 +105,16 @@ class ArrayPairs:
     def violated(self) -> ViolatedArrayPairs:
         """Return the violated pairs for a loss."""
         return ViolatedArrayPairs(self)
+
+    def count_totals(self, scores: Array, *, margin: float = 1.0) -> NDArray[np.int64]:
+        """Count the violated pairs of each query, as a NumPy array."""
+        windows = self.arrange(scores, margin)
+        return self._totals(take(self.count(windows)[0], windows.order))
+
+    def _totals(self, counts: Array) -> NDArray[np.int64]:
+        """Add up integers of rows, which are sorted by query, in each query."""
+        sums = array_namespace(counts).cumulative_sum(counts, include_initial=True)
+        return np.asarray(np.diff(to_host(take(sums, self._bounds))))
 
     def arrange(self, scores: Array, margin: float = 1.0) -> Windows:
         """Sort the rows by query and score, and find the ranges of places that each is compared with."""
@@ -166,6 +176,11 @@ class ArrayPairs:
             yield _Step(m, ones, own, edges, before, moved)
             in_order = take(in_order, moved)
             edges = xp.where(xp.concat([own] * 4) == 1, n_zeros + before, edges - before)
+
+
+def pairs_beside(x: Any, rows: CheckedRows, n_jobs: int | None = None) -> UtilityPairs | ArrayPairs:
+    """Return the pairs of rows, counted by the library of an array, or else by the compiled core."""
+    return ArrayPairs(rows, x) if is_foreign(x) else UtilityPairs.of_checked(rows, n_jobs)
 
 
 class _Step(NamedTuple):
