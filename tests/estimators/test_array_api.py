@@ -185,8 +185,6 @@ def test_partial_fit_and_other_estimators_convert(rng, put):
         (lambda X, y: RankSVM().fit(to_host(X), y).predict(X), "the model of NumPy"),
         (lambda X, y: RankSVM().fit_pairs(X, [[0, 1]]), "takes NumPy arrays"),
         (lambda X, y: RankSVMCV().fit_pairs(X, [[0, 1]]), "takes NumPy arrays"),
-        (lambda X, y: RankSVM().fit(X, y, sample_weight=np.arange(30.0)), "With sample_weight"),
-        (lambda X, y: RankSVM().fit(X, y, observed=np.arange(30) > 3), "With observed"),
         (lambda X, y: RankSVM(kernel="gaussian").fit(X, y), "set n_basis to less than the number of rows, 30"),
         (lambda X, y: RankSVM(kernel="rbf", n_basis=5).fit(X, y), "use a kernel of kernelrank"),
     ],
@@ -296,6 +294,18 @@ def test_ranking_svm(rng, put, loss, queries, dtype, parameters):
 
 
 @losses
+@pytest.mark.parametrize("queries", [False, True])
+@pytest.mark.parametrize("names", [["sample_weight"], ["observed"], ["sample_weight", "observed"]], ids=" and ".join)
+def test_ranking_svm_with_weights_and_censoring(rng, put, loss, queries, names):
+    X, y = data(rng, 5, m=200)
+    given = {"sample_weight": rng.integers(3, size=200) + 1e-3, "observed": rng.random(200) < 0.7}
+    metadata = {name: given[name] for name in names} | ({"qid": query_ids(rng, 200)} if queries else {})
+    model, other = fit_both(RankSVM(loss=loss), put, X, y, **metadata)
+    assert_same_certificate(model, other)
+    assert_allclose(to_host(other.coef_), model.coef_, atol=1e-3)
+
+
+@losses
 def test_certificate_of_float32_holds_for_a_precise_fit_in_float64(rng, put, loss):
     X, y = data(rng, 5, m=200)
     X = (1e3 * X).astype(np.float32)
@@ -349,7 +359,7 @@ def test_ranking_svm_with_basis_rows(rng, put, kernel):
 )
 def test_choice_of_alpha_of_ranking_svm(rng, put, queries, parameters):
     X, y = data(rng, 5, m=200)
-    metadata = {"qid": rng.integers(10, size=200)} if queries else {}
+    metadata = {"qid": rng.integers(10, size=200)} if queries else {"sample_weight": rng.integers(1, 4, size=200)}
     y = y - y.min()  # NDCG takes no negative utilities
     model, other = fit_both(RankSVMCV([1.0, 0.1, 0.01], cv=3, **parameters), put, X, y, **metadata)
     assert_allclose(other.scores_, model.scores_, atol=5e-3)

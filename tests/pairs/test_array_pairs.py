@@ -104,11 +104,37 @@ def test_losses(put, width, query_weighting, rng):
     assert_allclose(to_host(found.diagonal()), expected.diagonal(), rtol=1e-14)
 
 
-@pytest.mark.parametrize(("name", "values"), [("sample_weight", [1.0, 2.0]), ("observed", [True, False])])
-def test_weights_and_censoring_are_for_numpy(put, name, values):
-    rows = check_rows([1.0, 2.0], None, **{"sample_weight": None, "observed": None, "n_rows": 2, name: values})
-    with pytest.raises(ValueError, match=f"With {name}, pairs are counted for NumPy arrays only"):
-        ArrayPairs(rows, put(np.zeros(1)))
+@given(case=strategies.moderate_cases, seed=strategies.seeds, weighted=st.booleans(), censored=st.booleans())
+def test_weights_and_censoring(put, case, seed, weighted, censored):
+    m = len(case.y)
+    options = {
+        "sample_weight": strategies.weights(m, seed) if weighted else None,
+        "observed": np.random.default_rng(seed).random(m) < 0.6 if censored else None,
+    }
+    expected = UtilityPairs(case.y, qid=case.qid, **options)
+    found = ArrayPairs(check_rows(case.y, case.qid, n_rows=m, **options), put(np.zeros(1)))
+    assert found.n_pairs == expected.n_pairs
+    assert found.censored == expected.censored
+    counts = expected.count(case.scores)
+    c, d = map(to_host, found.count(found.arrange(put(case.scores))))
+    if weighted:
+        precision = 1e-12 * options["sample_weight"].max() ** 2
+        assert_allclose(c, counts.c, rtol=1e-14, atol=precision)
+        assert_allclose(d, counts.d, rtol=1e-14, atol=precision)
+    else:
+        assert_array_equal(c, counts.c)
+        assert_array_equal(d, counts.d)
+    rng = np.random.default_rng(seed)
+    violated, core, scale, v = found.violated(), expected.violated(), scales(rng, expected), rng.normal(size=m)
+    factors = violated.factors(scale)
+    size = 1.0 if not weighted else options["sample_weight"].max() ** 2
+    (g, *_), (g_core, *_) = violated.count(put(case.scores), factors), core.count(case.scores, scale)
+    assert_allclose(to_host(g), g_core, rtol=1e-12, atol=1e-12 * size)
+    assert_allclose(to_host(violated.degrees(factors)), core.degrees(scale), rtol=1e-12, atol=1e-12 * size)
+    product, squares = violated.multiply(put(v), factors)
+    product_core, squares_core = core.multiply(v, scale)
+    assert_allclose(to_host(product), product_core, rtol=1e-11, atol=1e-11 * size)
+    assert_allclose(to_host(factors) @ to_host(squares), scale @ squares_core, rtol=1e-10, atol=1e-10 * size)
 
 
 def test_no_rows(put):

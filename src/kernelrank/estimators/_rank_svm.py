@@ -128,8 +128,7 @@ class RankSVM(SVMRanker):
     is shifted: offsets carry no information here, but would cost digits. Such a sparse matrix gets a second array of
     values.
     With scikit-learn's ``array_api_dispatch``, a dense X of another array library (PyTorch, CuPy) is learnt from in
-    its namespace and on its device. y may be there as well; `sample_weight`, `observed`, `fit_pairs` and kernels of all
-    rows are for NumPy.
+    its namespace and on its device. y may be there as well; `fit_pairs` and kernels of all rows are for NumPy.
     A dense X with at most 500 rows and at least ten times as many features is replaced by the inner products of its
     rows: O(n_features m^2) once, then O(m^2) per iteration. With `positive`, these are taken over the features with
     positive weight. An iteration is then a set of such features, of which there are few; `max_iter` bounds these, and

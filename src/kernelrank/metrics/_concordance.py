@@ -98,7 +98,7 @@ def concordance_index(
     -----
     Pairs are counted exactly, as integers unless there are weights, in O(m log m). With scikit-learn's
     ``array_api_dispatch``, scores of another array library (PyTorch, CuPy) are sorted and counted on their device,
-    unless there are weights, `observed` or `truncation`.
+    unless there are weights or a `truncation`.
 
     Without queries and truncation it is Harrell's concordance index of survival analysis. It equals
     ``lifelines.utils.concordance_index`` of times and scores, and scikit-survival's ``concordance_index_censored`` of
@@ -297,8 +297,8 @@ def _compare(
 ) -> tuple[_Counts, str]:
     """Count the concordant, discordant and tied pairs of each query, or sum their weights; name what is counted."""
     rows = check_rows(y_true, qid, sample_weight, None, observed, name="y_true")
-    # Arrays of other libraries are counted where they are, as far as that can be.
-    plain = rows.weights is None and rows.observed is None and truncation is None
+    # Arrays of other libraries are counted where they are, if the totals of queries are integers.
+    plain = rows.weights is None and truncation is None
     require_beside(y_score, y_true, "y_score and y_true")
     scores = (check_vector_in_place if plain else check_vector)(y_score, "y_score", len(rows.y))
     # Results are shares of the pairs of a query, so its weights may be multiplied by any factor: none underflows.

@@ -54,7 +54,7 @@ class ArrayPairs:
     Parameters
     ----------
     rows : CheckedRows
-        Checked utilities, with their queries; without weights and censoring.
+        Checked utilities, with their queries, weights and censoring.
     beside : array
         Array that says where to count.
 
@@ -63,19 +63,20 @@ class ArrayPairs:
     n_rows, n_queries : int
         Numbers of rows and of queries.
     censored : bool
-        False.
-    n_pairs : int
-        Number of comparable pairs.
+        Whether some utilities are not observed.
+    n_pairs : int, or float with weights
+        Number of comparable pairs, or their total weight.
     pairs_per_query : ndarray of shape (n_queries,)
         Of NumPy, in the order of the first rows of the queries.
+
+    Notes
+    -----
+    Weights are rounded to multiples of a unit, so that all sums of them are sums of integers, whose differences are
+    exact: windows without a row add up to zero. The unit is at most 2^-60 times the largest weight times the number of
+    rows.
     """
 
-    censored = False
-
     def __init__(self, rows: CheckedRows, beside: Array) -> None:
-        for name, values in (("sample_weight", rows.weights), ("observed", rows.observed)):
-            if values is not None:
-                raise ValueError(f"With {name}, pairs are counted for NumPy arrays only: convert X to NumPy.")
         if len(rows.y) == 0:
             raise ValueError("y is empty: there are no rows to compare.")
         self.n_rows, self.n_queries = len(rows.y), rows.n_queries
@@ -85,29 +86,34 @@ class ArrayPairs:
         self._largest, self._bounds = int(sizes.max()), np.append(0, ends)
         self._codes = like(codes, beside)
         self._begins, self._ends = self.of_rows(ends - sizes), self.of_rows(ends)
-        self._rank(like(rows.y, beside))
+        self.censored, self._members = rows.observed is not None, _members(rows, beside)
+        lower = self._rank([like(key, beside) for key in _keys(rows)])
+        # The total weight of pairs takes one count, which the compiled core can make as well.
+        plain = self._members is None
+        self.pairs_per_query = self._totals(lower) if plain else UtilityPairs.of_checked(rows).pairs_per_query
+        self.n_pairs: int | float = self.pairs_per_query.sum().item()
 
-    def _rank(self, y: Array) -> None:
-        """Rank the utilities densely in each query, and count the pairs."""
-        xp, order = array_namespace(y), self._sort(y)
-        y, codes, begins = take(y, order), take(self._codes, order), take(self._begins, order)
-        differs = xp.astype((y[1:] != y[:-1]) | (codes[1:] != codes[:-1]), xp.int64)
-        levels = xp.cumulative_sum(differs, include_initial=True)
-        lower = xp.searchsorted(levels, levels) - begins  # how many rows of the query have a lower utility
-        self.pairs_per_query = self._totals(lower)
-        self.n_pairs = int(self.pairs_per_query.sum())
+    def _rank(self, keys: list[Array]) -> Array:
+        """Rank the rows densely in each query; return how many of the query are below each, by query and rank."""
+        xp, order = array_namespace(self._codes), self._sort(*keys)
+        begins, differs = take(self._begins, order), False
+        for key in (*keys, self._codes):
+            in_order = take(key, order)
+            differs = differs | (in_order[1:] != in_order[:-1])
+        levels = xp.cumulative_sum(xp.astype(differs, xp.int64), include_initial=True)
         ranks = levels - take(levels, begins)
         self._ranks = take(ranks, xp.argsort(order))
         # The highest bit first, with the number of rows that have a 0 there: it does not depend on the order.
         bits = reversed(range(int(xp.max(ranks)).bit_length()))
         self._bits = [(bit, self.n_rows - int(xp.sum(_bit(ranks, bit)))) for bit in bits]
+        return xp.searchsorted(levels, levels) - begins
 
     def violated(self) -> ViolatedArrayPairs:
         """Return the violated pairs for a loss."""
         return ViolatedArrayPairs(self)
 
     def count_totals(self, scores: Array, *, margin: float = 1.0) -> NDArray[np.int64]:
-        """Count the violated pairs of each query, as a NumPy array."""
+        """Count the violated pairs of each query, without weights, as a NumPy array."""
         windows = self.arrange(scores, margin)
         return self._totals(take(self.count(windows)[0], windows.order))
 
@@ -127,29 +133,36 @@ class ArrayPairs:
     def count(self, windows: Windows) -> tuple[Array, Array]:
         """Count the rows of higher utility in the first range of each row, and those of lower utility in the second."""
         c = d = array_namespace(self._ranks).zeros_like(self._ranks)
-        for step in self._steps(windows):
-            n, upper = step.decided(), step.own
-            c, d = c + n * (1 - upper), d + n * upper
-        return c, d
+        members = self._members
+        for step, values in self._steps(windows, *([] if members is None else [members.upper, members.lower])):
+            n, is_lower = step.decided() if members is None else step.add_up(*values), 1 - step.own
+            c, d = c + n * is_lower, d + n * step.own
+        return (c, d) if members is None else members.weigh(c, d)
 
     def add_up(self, windows: Windows, values: Array) -> Array:
-        """Add up values over the rows that `count` counts, of both ranges together."""
-        xp = array_namespace(values)
-        found, in_order = xp.zeros_like(values), take(values, windows.order)
-        for step in self._steps(windows):
-            found = found + step.add_up(in_order)
-            in_order = take(in_order, step.moved)
+        """Add up values over the pairs that `count` counts, of both ranges together."""
+        xp, members = array_namespace(values), self._members
+        found, own, by_side = xp.zeros_like(values), 1.0, [values, values]
+        if members is not None:
+            lower, upper = members.in_double()
+            by_side = [upper * values, lower * values]
+        for step, in_order in self._steps(windows, *by_side):
+            if members is not None:
+                own = xp.where(step.own == 1, upper, lower)
+            found = found + own * step.add_up(*in_order)
         return found
 
     def of_rows(self, per_query: NDArray[Any]) -> Array:
         """Return for each row the value of its query."""
         return take(like(per_query, self._codes), self._codes)
 
-    def _sort(self, values: Array) -> Array:
-        """Return the rows by query and value."""
-        xp = array_namespace(values)
-        order = xp.argsort(values)
-        return order if self.n_queries == 1 else take(order, xp.argsort(take(self._codes, order), stable=True))
+    def _sort(self, *keys: Array) -> Array:
+        """Return the rows by query and keys, the last of them first."""
+        xp = array_namespace(*keys)
+        order = xp.argsort(keys[0])
+        for key in (*keys[1:], *([] if self.n_queries == 1 else [self._codes])):
+            order = take(order, xp.argsort(take(key, order), stable=True))
+        return order
 
     def _first(self, in_order: Array, keys: Array, *, beyond: bool) -> Array:
         """Return the first place of the query of each row with a value of at least the key, or `beyond` it."""
@@ -164,17 +177,18 @@ class ArrayPairs:
             low, high = xp.where(is_before, middle + 1, low), xp.where(is_before, high, middle)
         return low
 
-    def _steps(self, windows: Windows) -> Iterator[_Step]:
-        """Yield one bit of the ranks after the other."""
+    def _steps(self, windows: Windows, *values: Array) -> Iterator[tuple[_Step, list[Array]]]:
+        """Yield one bit of the ranks after the other, with values of rows in the order of their places."""
         xp, m = array_namespace(self._ranks), self.n_rows
         in_order = take(self._ranks, windows.order)
+        placed = [take(each, windows.order) for each in values]
         edges = xp.concat([self._begins, windows.above, windows.below, self._ends])
         for bit, n_zeros in self._bits:
             ones, own = _bit(in_order, bit), _bit(self._ranks, bit)
             before = take(xp.cumulative_sum(ones, include_initial=True), edges)
             moved = xp.argsort(xp.astype(ones, xp.uint8), stable=True)
-            yield _Step(m, ones, own, edges, before, moved)
-            in_order = take(in_order, moved)
+            yield _Step(m, ones, own, edges, before), placed
+            in_order, placed = take(in_order, moved), [take(each, moved) for each in placed]
             edges = xp.where(xp.concat([own] * 4) == 1, n_zeros + before, edges - before)
 
 
@@ -195,18 +209,17 @@ class _Step(NamedTuple):
     own: Array  # and of each row
     edges: Array  # begins and ends of the ranges of each row: first, first, second, second
     before: Array  # number of ones before each edge
-    moved: Array  # the places in their next order
 
     def decided(self) -> Array:
         """Return how many rows are decided."""
         ones = self._length(self.before)
         return ones + self.own * (self._length(self.edges) - 2 * ones)
 
-    def add_up(self, values: Array) -> Array:
-        """Return the sums of their values, which are given by place."""
-        xp = array_namespace(values)
-        ones = xp.astype(self.ones, values.dtype)
-        sums = [xp.cumulative_sum(values * bits, include_initial=True) for bits in (ones, 1.0 - ones)]
+    def add_up(self, of_first: Array, of_second: Array) -> Array:
+        """Return the sums of their values, which are given by place: those of the first range, or of the second."""
+        xp = array_namespace(of_first)
+        ones = xp.astype(self.ones, of_first.dtype)
+        sums = [xp.cumulative_sum(each, include_initial=True) for each in (of_first * ones, of_second * (1 - ones))]
         begin, end = (each + self.own * (self.m + 1) for each in self._range(self.edges))
         both = xp.concat(sums)
         return take(both, end) - take(both, begin)
@@ -264,6 +277,45 @@ class ViolatedArrayPairs:
     def degrees(self, scale: Array) -> Array:
         """Return the diagonal of the Laplacian, times the factors."""
         return scale * self._degrees
+
+
+class _Members(NamedTuple):
+    """Weights of each row as the lower row of a pair, and as the higher one: integers, in units of a power of two."""
+
+    lower: Array
+    upper: Array
+    unit: float | None  # None without weights
+
+    def weigh(self, c: Array, d: Array) -> tuple[Array, Array]:
+        """Return counts times the weight of their row."""
+        if self.unit is None:
+            return self.lower * c, self.upper * d
+        xp, (lower, upper) = array_namespace(c), self.in_double()
+        return lower * (xp.astype(c, xp.float64) * self.unit), upper * (xp.astype(d, xp.float64) * self.unit)
+
+    def in_double(self) -> tuple[Array, Array]:
+        """Return both in float64."""
+        xp, unit = array_namespace(self.lower), 1.0 if self.unit is None else self.unit
+        return xp.astype(self.lower, xp.float64) * unit, xp.astype(self.upper, xp.float64) * unit
+
+
+def _members(rows: CheckedRows, beside: Array) -> _Members | None:
+    """Return what the rows count, or None if all count alike: the lower row of a pair must be observed."""
+    if rows.weights is None and rows.observed is None:
+        return None
+    unit, upper = None, np.ones(len(rows.y), np.int64)
+    if rows.weights is not None:
+        # The sum of all is below 2^62.
+        exponents = [int(np.frexp(number)[1]) for number in (rows.weights.max(), float(len(rows.y)))]
+        unit = float(np.ldexp(1.0, sum(exponents) - 62))
+        upper = np.rint(rows.weights / unit).astype(np.int64)
+    lower = upper if rows.observed is None else np.where(rows.observed, upper, 0)
+    return _Members(like(lower, beside), like(upper, beside), unit)
+
+
+def _keys(rows: CheckedRows) -> list[NDArray[Any]]:
+    """Return what rows are ranked by, the last first: of equal utilities, those that are not observed are higher."""
+    return [rows.y] if rows.observed is None else [(~rows.observed).astype(np.uint8), rows.y]
 
 
 def _bit(numbers: Array, bit: int) -> Array:
