@@ -13,9 +13,10 @@ CPP := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 # One process per core. Tests of a file stay together: they share fixtures, and those that ask for an answer in time do not
 # run beside each other. Files start in the order that tests/conftest.py gives them.
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
+TEST_ARRAYS := tests/estimators/test_array_api.py tests/pairs/test_array_pairs.py
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test test-slow docs mutants lint format bench bench-peers bench-rlscore page experiments sanitize clean FORCE
+.PHONY: demo test test-slow test-gpu docs mutants lint format bench bench-peers bench-rlscore page experiments sanitize clean FORCE
 
 ## Tune, train, estimate, evaluate, plot, and write a report, on data inside the package.
 demo: $(VENV)/built
@@ -28,6 +29,10 @@ test: $(VENV)/built
 ## The longer checks: many more generated cases, Ctrl-C at ten million rows.
 test-slow: $(VENV)/built
 	$(BIN)/python -m pytest $(PARALLEL) -m slow
+
+## The tests of other array libraries with PyTorch on a GPU; it must be installed in .venv, and nothing is skipped.
+test-gpu: $(VENV)/built
+	KERNELRANK_DEVICE=cuda $(BIN)/python -m pytest $(TEST_ARRAYS)
 
 ## The site in build/site: all examples of pages and docstrings are run, then the gallery; warnings are errors.
 docs: $(VENV)/built $(VENV)/docs-tools

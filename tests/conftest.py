@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 
 import pytest
@@ -17,6 +18,7 @@ if "KERNELRANK_CORE" in os.environ:
 
     sys.modules["kernelrank._core"] = _core
 
+import array_api_strict
 import numpy as np
 from array_checks import libraries
 from covering import PROFILE, Covering
@@ -51,6 +53,19 @@ def pytest_collection_modifyitems(config, items):
 def array_api(monkeypatch):
     """Let scikit-learn dispatch to other array libraries, which it refuses otherwise."""
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
+@pytest.fixture(scope="session", params=["strict", "torch"])
+def put(request):
+    """Return a function that moves an array to another library; array-api-strict's is on a device of its own.
+
+    PyTorch's device is that of the environment variable KERNELRANK_DEVICE, for which it must be installed.
+    """
+    name = os.environ.get("KERNELRANK_DEVICE")
+    if request.param == "torch":
+        torch = pytest.importorskip("torch") if name is None else importlib.import_module("torch")
+        return partial(torch.asarray, device=name)
+    return partial(array_api_strict.asarray, device=array_api_strict.Device("device1"))
 
 
 @pytest.fixture(params=range(2 if PROFILE == "fast" else 3))

@@ -334,7 +334,7 @@ MUTANTS = {
             ("else totals.sum())", "else totals.max())"),
             ("Risk(value + error, constant - quadratic, g)", "Risk(value + error, constant + quadratic, g)"),
             ("2.0 * float(np.sqrt(max(value, 0.0))) + error", "2.0 * float(np.sqrt(max(value, 0.0)))"),
-            ("if not _WIDE < spread < np.inf:", "if True:"),
+            ("if not _WIDE < width < np.inf:", "if True:"),
             ("        if self._weighted:\n", "        if False:\n"),
             ("+ 2.0 * dot(rest, product)", "+ dot(rest, product)"),
             ("dot(self._scale, inner) + rounding_of(scores), offset", "dot(self._scale, inner), offset"),
@@ -481,7 +481,7 @@ MUTANTS = {
         [
             ("squared=squared, **options)\n        out[columns.constant] = 0.0", "squared=squared, **options)"),
             ("(lengths == sizes[where[starts]])[values[starts] != 0].all()", "(lengths == sizes[where[starts]]).all()"),
-            ("self.squares(d) - d.sum() * mean**2, 0.0", "self.squares(d), 0.0"),
+            ("self.squares(d) - total * mean**2, 0.0", "self.squares(d), 0.0"),
         ],
     ),
     "src/kernelrank/solvers/_columns.py": (

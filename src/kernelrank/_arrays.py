@@ -1,7 +1,7 @@
 """Operations on dense arrays of any namespace of the array API standard.
 
 Algorithms are written once, against the namespace of their arrays. This module has operations that the standard lacks,
-and faster variants for NumPy and SciPy. Row indices, group codes and orders are always NumPy arrays; `like` and `take`
+and faster variants for NumPy and SciPy. Row indices, group codes and orders are mostly NumPy arrays; `like` and `take`
 convert them to the namespace and device of an array.
 
 Decompositions and large products can be interrupted. They use NumPy: SciPy's hold the GIL while they run, so that the
@@ -56,7 +56,10 @@ def to_host(x: Any) -> Any:
 
 def like(values: NDArray[Any], x: Array) -> Array:
     """Convert a NumPy array to the namespace and device of x."""
-    return array_namespace(x).asarray(values, device=device(x)) if is_foreign(x) else values
+    if not is_foreign(x):
+        return values
+    # PyTorch warns of arrays that must not be written to.
+    return array_namespace(x).asarray(np.require(values, requirements="W"), device=device(x))
 
 
 def in_double(x: Array) -> Array:
@@ -89,10 +92,22 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def take(x: Array, numbers: Codes, axis: int = 0) -> Array:
-    """Copy rows, or slices along another axis, of an array, which may be sparse; indices are NumPy arrays."""
+def spread(x: Array) -> float:
+    """Return the difference of the largest and the smallest element."""
+    xp = array_namespace(x)
+    return float(xp.max(x) - xp.min(x))
+
+
+def all_finite(x: Any) -> bool:
+    """Return whether all elements of an array, or a number, are finite."""
+    xp = array_namespace(x) if is_foreign(x) else np
+    return bool(xp.all(xp.isfinite(x)))
+
+
+def take(x: Array, numbers: Array, axis: int = 0) -> Array:
+    """Copy rows, or slices along another axis, of an array, which may be sparse; indices are NumPy's or beside it."""
     if is_foreign(x):
-        return array_namespace(x).take(x, like(numbers, x), axis=axis)
+        return array_namespace(x).take(x, numbers if is_foreign(numbers) else like(numbers, x), axis=axis)
     return x[numbers] if axis == 0 else np.take(x, numbers, axis=axis)
 
 

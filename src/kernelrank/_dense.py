@@ -53,6 +53,8 @@ def multiply_transposed(X: NDArray[Any], g: Vector, *, squared: bool = False) ->
 
 def dot(a: Vector, b: Vector) -> float:
     """Compute ``a @ b``."""
+    if is_foreign(a):
+        return float(a @ b)
     return inner_product(contiguous(a), contiguous(b))
 
 

@@ -13,7 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, validation
 
-from kernelrank._arrays import accepted_namespace, canonical, is_foreign, place, refuse_mask, to_host
+from kernelrank._arrays import (
+    Array,
+    accepted_namespace,
+    all_finite,
+    canonical,
+    in_double,
+    is_foreign,
+    place,
+    refuse_mask,
+    to_host,
+)
 from kernelrank._columns import as_frame, explain_dates, explain_missing, explain_text, query_columns
 from kernelrank._fields import refuse_fields, refuse_two_columns, separate_observed
 from kernelrank._query_ids import encode_queries
@@ -76,6 +86,29 @@ def check_vector(values: ArrayLike, name: str, n_rows: int | None = None, of: st
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(f"{name} has {len(vector)} elements, but there are {n_rows} {of}.")
     return np.require(vector, requirements=["C_CONTIGUOUS", "ALIGNED"])
+
+
+def check_vector_in_place(values: Any, name: str, n_rows: int) -> Array:
+    """Return a vector as `check_vector` does, but leave floats of another library to it if scikit-learn does so."""
+    xp = accepted_namespace(values)
+    if xp is np or values.shape != (n_rows,) or not xp.isdtype(values.dtype, "real floating") or not all_finite(values):
+        return check_vector(values, name, n_rows)
+    return in_double(values)
+
+
+def require_beside(values: Any, other: Any, names: str) -> None:
+    """Raise an error if two arrays of other libraries than NumPy are of different ones, or on different devices."""
+    if is_foreign(values) and is_foreign(other) and place(values) != place(other):
+        raise ValueError(
+            f"{names} must be in the same place: the first is of {place(values)}, and the second of {place(other)}."
+            " Convert one of them."
+        )
+
+
+def refuse_arrays(X: Any, user: str) -> None:
+    """Raise an error for rows of another library than NumPy and SciPy."""
+    if is_foreign(X):
+        raise ValueError(f"{user} takes NumPy arrays or sparse matrices, got {place(X)}: convert X to NumPy.")
 
 
 def check_weights(
@@ -250,6 +283,11 @@ def check_features(estimator: Any, X: Any, *, reset: bool, any_namespace: bool =
     It is a NumPy array, unless scikit-learn's ``array_api_dispatch`` is set and `any_namespace` says that the estimator
     supports other libraries.
     """
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise ValueError(
+            f"X is a tensor of layout {X.layout}, but arrays of other libraries than NumPy and SciPy must be dense: use"
+            " X.to_dense(), or convert X to a sparse matrix of SciPy."
+        )
     X = X if any_namespace else to_host(X)
     xp = accepted_namespace(X)
     found = _check(

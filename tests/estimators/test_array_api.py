@@ -5,14 +5,16 @@ import array_api_strict
 import numpy as np
 import pytest
 from least_squares import query_ids
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.utils.estimator_checks import check_array_api_input, check_array_api_same_namespace
 
-from kernelrank import RLS, RLSCV, NystromMap, RankRLS, RankRLSCV, RankSVM
-from kernelrank._arrays import GroupSums, to_host
+from kernelrank import RLS, RLSCV, NystromMap, OrdinalSVM, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from kernelrank._arrays import GroupSums, place, to_host
 from kernelrank.kernels import Gaussian, Linear, Polynomial
-from kernelrank.persistence import load_model, save_model
+from kernelrank.metrics import concordance_index, pairwise_error
+from kernelrank.persistence import load_model, load_svmlight_model, save_model, save_svmlight_model
+from kernelrank.solvers import make_products
 
 KERNELS = {
     "few features": ("linear", 5),
@@ -25,14 +27,6 @@ kernels = pytest.mark.parametrize(("kernel", "n"), KERNELS.values(), ids=KERNELS
 
 
 pytestmark = pytest.mark.usefixtures("array_api")
-
-
-@pytest.fixture(params=["strict", "torch"])
-def put(request):
-    """Move an array; array-api-strict's is on a device that does not mix with NumPy's."""
-    if request.param == "torch":
-        return pytest.importorskip("torch").asarray
-    return lambda values: array_api_strict.asarray(values, device=array_api_strict.Device("device1"))
 
 
 def data(rng, n, outputs=None, m=30):
@@ -172,9 +166,9 @@ def test_partial_fit_and_other_estimators_convert(rng, put):
     model, other = fit_both(RankRLS(), put, X, y)
     with config_context(array_api_dispatch=True):
         other.partial_fit(put(X[:5]), put(y[:5]))
-        ranker = RankSVM().fit(put(X), put(y))
+        classifier = OrdinalSVM().fit(put(X), put(y > 3))
     assert_allclose(other.coef_, model.partial_fit(X[:5], y[:5]).coef_, rtol=1e-9)
-    np.testing.assert_array_equal(ranker.coef_, RankSVM().fit(X, y).coef_)
+    np.testing.assert_array_equal(classifier.coef_, OrdinalSVM().fit(X, y > 3).coef_)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +181,12 @@ def test_partial_fit_and_other_estimators_convert(rng, put):
         (lambda X, y: RankRLS(kernel="rbf").fit(X, y), "use a kernel of kernelrank"),
         (lambda X, y: RankRLS().fit(X, y).predict(to_host(X)), "X is of NumPy"),
         (lambda X, y: RankRLS().fit(to_host(X), y).predict(X), "the model of NumPy"),
+        (lambda X, y: RankSVM().fit(X, y).predict(to_host(X)), "X is of NumPy"),
+        (lambda X, y: RankSVM().fit(to_host(X), y).predict(X), "the model of NumPy"),
+        (lambda X, y: RankSVM().fit_pairs(X, [[0, 1]]), "takes NumPy arrays"),
+        (lambda X, y: RankSVMCV().fit_pairs(X, [[0, 1]]), "takes NumPy arrays"),
+        (lambda X, y: RankSVM(kernel="gaussian").fit(X, y), "set n_basis to less than the number of rows, 30"),
+        (lambda X, y: RankSVM(kernel="rbf", n_basis=5).fit(X, y), "use a kernel of kernelrank"),
     ],
 )
 def test_what_is_for_numpy_alone_says_so(rng, put, call, message):
@@ -257,3 +257,167 @@ def test_features(rng, put, kernel):
         assert_same(same.coefficients(w), without.coefficients(restricted.T @ place[:, 0]), place)
         with pytest.raises(ValueError, match=r"NystromMap.transform\(\) must use the same namespace"):
             theirs.transform(X)
+
+
+# Ranking SVMs: cutting planes go their own way where sums are rounded differently, so solutions agree within tol.
+
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+
+
+def assert_same_certificate(model, other):
+    """Assert that each of two fits has an objective that the certificate of the other allows."""
+    assert other.n_pairs_ == model.n_pairs_
+    assert other.gap_ <= 1e-3
+    assert other.objective_ - other.gap_ <= model.objective_
+    assert model.objective_ - model.gap_ <= other.objective_
+
+
+@losses
+@pytest.mark.filterwarnings("ignore::kernelrank.exceptions.UndefinedQueryWarning")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("queries", [False, True])
+@pytest.mark.parametrize("parameters", [{}, {"positive": True}, {"query_weighting": "pair", "alpha": 0.1}], ids=str)
+def test_ranking_svm(rng, put, loss, queries, dtype, parameters):
+    X, y = data(rng, 5, m=200)
+    X = X.astype(dtype)
+    metadata = {"qid": query_ids(rng, 200)} if queries else {}
+    model, other = fit_both(RankSVM(loss=loss, **parameters), put, X, y, **metadata)
+    assert_same_certificate(model, other)
+    assert place(other.coef_) == place(put(X))
+    assert_allclose(to_host(other.coef_), model.coef_, atol=1e-3)
+    with config_context(array_api_dispatch=True):
+        found = other.predict(put(X))
+        assert place(found) == place(other.decision_function(put(X))) == place(put(X))
+        assert_allclose(to_host(found), X @ to_host(other.coef_), rtol=1e-5)
+        assert other.score(put(X), put(y), **metadata) == pytest.approx(model.score(X, y, **metadata), abs=1e-2)
+        assert other.rank(put(X), **metadata).min() == 1
+
+
+@losses
+@pytest.mark.parametrize("queries", [False, True])
+@pytest.mark.parametrize("names", [["sample_weight"], ["observed"], ["sample_weight", "observed"]], ids=" and ".join)
+def test_ranking_svm_with_weights_and_censoring(rng, put, loss, queries, names):
+    X, y = data(rng, 5, m=200)
+    given = {"sample_weight": rng.integers(3, size=200) + 1e-3, "observed": rng.random(200) < 0.7}
+    metadata = {name: given[name] for name in names} | ({"qid": query_ids(rng, 200)} if queries else {})
+    model, other = fit_both(RankSVM(loss=loss), put, X, y, **metadata)
+    assert_same_certificate(model, other)
+    assert_allclose(to_host(other.coef_), model.coef_, atol=1e-3)
+
+
+@losses
+def test_certificate_of_float32_holds_for_a_precise_fit_in_float64(rng, put, loss):
+    X, y = data(rng, 5, m=200)
+    X = (1e3 * X).astype(np.float32)
+    with config_context(array_api_dispatch=True):
+        found = RankSVM(loss=loss, tol=1e-5).fit(put(X), put(y))
+    best = RankSVM(loss=loss, tol=1e-7).fit(X.astype(np.float64), y)
+    assert found.objective_ - found.gap_ <= best.objective_
+    assert best.objective_ - best.gap_ <= found.objective_
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("queries", [False, True])
+def test_products(rng, put, queries, dtype):
+    """With columns that are far from zero, in all rows or in each query, and with constant ones."""
+    m = 300
+    codes = np.arange(m, dtype=np.int32) % 7 if queries else None
+    X = rng.normal(size=(m, 6))
+    X[:, 1] += 1e5
+    X[:, 2] = 4.0
+    X[:, 3] += 0.0 if codes is None else 1e5 * codes
+    X[:, 4] = 1.0 if codes is None else codes
+    X = X.astype(dtype)
+    found, expected = (make_products(each, queries=codes) for each in (put(X), X))
+    w, g = rng.normal(size=6), rng.normal(size=m)
+    g -= g.mean() if codes is None else (np.bincount(codes, g) / np.bincount(codes))[codes]
+    scores = found.forward(w)
+    assert place(scores) == place(found.zeros()) == place(put(X))
+    assert_allclose(to_host(scores), expected.forward(w), rtol=1e-12)
+    assert_allclose(found.backward(put(g)), expected.backward(g), atol=1e-11)
+    d = rng.uniform(size=m)
+    assert_allclose(found.squares(put(d)), expected.squares(d), rtol=1e-12)
+    assert_allclose(found.diagonal(put(d)), expected.diagonal(d), rtol=1e-9)
+    assert (expected.squares(d) == 0).sum() == 2
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", Polynomial(2, gamma=0.1)], ids=["gaussian", "polynomial"])
+def test_ranking_svm_with_basis_rows(rng, put, kernel):
+    X, y = data(rng, 5, m=200)
+    model, other = fit_both(RankSVM(kernel=kernel, n_basis=20), put, X, y)
+    assert_same_certificate(model, other)
+    assert place(other.dual_coef_) == place(other.basis_) == place(put(X))
+    with config_context(array_api_dispatch=True):
+        assert_allclose(to_host(other.predict(put(X))), model.predict(X), atol=1e-2)
+
+
+@pytest.mark.parametrize("queries", [False, True])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"loss": "squared_hinge"}, {"kernel": ["linear", Gaussian(0.1)], "n_basis": 20}, {"scoring": "ndcg@5"}],
+    ids=["hinge", "squared hinge", "two kernels", "another metric"],
+)
+def test_choice_of_alpha_of_ranking_svm(rng, put, queries, parameters):
+    X, y = data(rng, 5, m=200)
+    metadata = {"qid": rng.integers(10, size=200)} if queries else {"sample_weight": rng.integers(1, 4, size=200)}
+    y = y - y.min()  # NDCG takes no negative utilities
+    model, other = fit_both(RankSVMCV([1.0, 0.1, 0.01], cv=3, **parameters), put, X, y, **metadata)
+    assert_allclose(other.scores_, model.scores_, atol=5e-3)
+    assert other.scores_.shape == (3, 3)
+    assert_allclose(other.coef_path_, model.coef_path_, atol=2e-3 * np.abs(model.coef_path_).max())
+    assert (other.gaps_ <= 1e-3).all()
+    if other.alpha_ == model.alpha_:
+        assert_same_certificate(model, other)
+    assert place(other.dual_coef_ if hasattr(other, "dual_coef_") else other.coef_) == place(put(X))
+
+
+@pytest.mark.parametrize("metric", [concordance_index, pairwise_error])
+def test_metrics(rng, put, metric):
+    y, scores = rng.integers(0, 9, 200) * 1.0, rng.integers(0, 20, 200) / 4
+    qid, weights = rng.integers(0, 20, 200), rng.uniform(size=200)
+    with config_context(array_api_dispatch=True):
+        for options in ({}, {"qid": qid}, {"qid": qid, "per_query": True}, {"ties": 0.0}):
+            assert_array_equal(metric(put(y), put(scores), **options), metric(y, scores, **options))
+            assert_array_equal(metric(y, put(scores), **options), metric(y, scores, **options))
+        for options in ({"sample_weight": weights}, {"observed": weights > 0.2}, {"truncation": 7.0}):
+            assert metric(put(y), put(scores), **options) == metric(y, scores, **options)
+        for each in (scores.astype(np.float32), scores.astype(np.int64)):
+            assert metric(y, put(each)) == metric(y, each)
+        with pytest.raises(ValueError, match="NaN"):
+            metric(put(y), put(np.append(scores[1:], np.nan)))
+        with pytest.raises(ValueError, match="y_score has 3 elements"):
+            metric(put(y), put(scores[:3]))
+        with pytest.raises(ValueError, match="y_score and y_true must be in the same place"):
+            metric(array_api_strict.asarray(y, device=array_api_strict.Device("device2")), put(scores))
+
+
+def test_labels_may_be_numpys_but_not_elsewhere(rng, put):
+    X, y = data(rng, 5)
+    qid = query_ids(rng, 30)
+    with config_context(array_api_dispatch=True):
+        expected = RankSVM().fit(put(X), put(y), qid=qid)
+        for labels, queries in ((y, put(qid)), (y.tolist(), qid.tolist())):
+            assert_same(to_host(expected.coef_), RankSVM().fit(put(X), labels, qid=queries).coef_, put(X))
+        with pytest.raises(ValueError, match=r"X and y must be in the same place: .* the second of array_api_s"):
+            RankSVM().fit(put(X), array_api_strict.asarray(y, device=array_api_strict.Device("device2")))
+
+
+def test_sparse_tensors_are_refused(rng):
+    torch = pytest.importorskip("torch")
+    X, y = data(rng, 5)
+    with config_context(array_api_dispatch=True), pytest.raises(ValueError, match=r"layout torch.sparse_coo, .* dense"):
+        RankSVM().fit(torch.asarray(X).to_sparse(), y)
+
+
+@losses
+def test_ranking_svm_from_its_last_solution_and_in_a_file(rng, put, tmp_path, loss):
+    X, y = data(rng, 5)
+    with config_context(array_api_dispatch=True):
+        model = RankSVM(0.01, loss=loss, warm_start=True).fit(put(X), put(y))
+        n_iter = model.n_iter_
+        assert model.fit(put(X), put(y)).n_iter_ < n_iter
+        save_model(model, tmp_path / "model")
+        save_svmlight_model(model, tmp_path / "svmlight")
+    for load in (load_model, load_svmlight_model):
+        loaded = load(tmp_path / ("model" if load is load_model else "svmlight"))
+        assert_allclose(loaded.predict(X), X @ to_host(model.coef_), rtol=1e-12)

@@ -9,12 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._arrays import take
 from kernelrank._query_ids import encode_queries
 from kernelrank._validation import CheckedRows
 from kernelrank.estimators._folds import Fold
 from kernelrank.exceptions import NoComparablePairsError, UndefinedMetricError, UndefinedQueryWarning
 from kernelrank.metrics import RankingScorer, pair_accuracy
 from kernelrank.pairs import PreferencePairs, UtilityPairs
+from kernelrank.pairs._array_pairs import ArrayPairs, pairs_beside
 from kernelrank.pairs._preferences import CheckedPreferences
 
 Vector = NDArray[np.float64]
@@ -27,7 +29,7 @@ class CVTask(Protocol):
     n_folds: int
     queries: Codes | None
 
-    def pairs(self, fold: int | None = None) -> UtilityPairs | PreferencePairs:
+    def pairs(self, fold: int | None = None) -> UtilityPairs | ArrayPairs | PreferencePairs:
         """Return the pairs that a fold is trained on, or all pairs."""
 
     def unseen(self, fold: int) -> NDArray[np.intp]:
@@ -49,6 +51,8 @@ class UtilityTask:
     folds : list of Fold
     scorer : RankingScorer
     n_jobs : int or None
+    beside : array, optional
+        The rows; pairs are counted by their library, if it is another one than NumPy.
     """
 
     def __init__(
@@ -58,12 +62,13 @@ class UtilityTask:
         folds: list[Fold],
         scorer: RankingScorer,
         n_jobs: int | None,
+        beside: Any = None,
     ) -> None:
-        self.queries, self.n_folds = rows.queries, len(folds)
+        self.queries, self.n_folds, self._beside = rows.queries, len(folds), beside
         self._rows, self._given_weights = rows, given_weights
         self._folds, self._scorer, self._n_jobs = folds, scorer, n_jobs
 
-    def pairs(self, fold: int | None = None) -> UtilityPairs:
+    def pairs(self, fold: int | None = None) -> UtilityPairs | ArrayPairs:
         """Return the pairs that a fold is trained on, or all pairs."""
         rows = self._rows
         if fold is not None:
@@ -73,7 +78,7 @@ class UtilityTask:
             codes, n_queries = encode_queries(np.where(train, numbers, -1), len(rows.y))
             seen = None if rows.observed is None else rows.observed | ~train
             rows = rows._replace(y=np.where(train, rows.y, 0.0), queries=codes, n_queries=n_queries, observed=seen)
-        return UtilityPairs.of_checked(rows, self._n_jobs)
+        return pairs_beside(self._beside, rows, self._n_jobs)
 
     def unseen(self, fold: int) -> NDArray[np.intp]:
         """Return the rows that must have no influence on what a fold learns."""
@@ -86,7 +91,7 @@ class UtilityTask:
             return _quietly(
                 self._scorer.evaluate,
                 self._rows.y[rows],
-                scores[rows],
+                take(scores, rows),
                 qid=_take(self.queries, rows),
                 sample_weight=_take(self._given_weights, rows) if self._scorer.takes_weights else None,
                 observed=_take(self._rows.observed, rows),

@@ -191,7 +191,7 @@ class OrdinalSVM(ThresholdClassifier, SVMPredictor):
         """
         check_is_fitted(self)
         X, _ = separate_qid(X, None)
-        return self._evaluate(check_features(self, X, reset=False))
+        return np.asarray(self._evaluate(check_features(self, X, reset=False)))
 
 
 class _OfSomeRows:

@@ -8,10 +8,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank._arrays import to_host
 from kernelrank._query_ids import encode_queries
 from kernelrank._refit import refit
 from kernelrank._unformed import refuse
-from kernelrank._validation import CheckedRows, check_rows, scale_weights
+from kernelrank._validation import CheckedRows, check_rows, refuse_arrays, require_beside, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._parameters import require_linear_if_positive
 from kernelrank.estimators._ranker import SVMRanker
@@ -21,6 +22,7 @@ from kernelrank.exceptions import ConvergenceWarning
 from kernelrank.features import KroneckerRows
 from kernelrank.io import RowStore
 from kernelrank.pairs import Pairs, PreferencePairs, UtilityPairs
+from kernelrank.pairs._array_pairs import ArrayPairs, pairs_beside
 from kernelrank.pairs._preferences import CheckedPreferences, check_preferences
 
 
@@ -125,6 +127,8 @@ class RankSVM(SVMRanker):
     zeros, or with indices that are repeated or not sorted, is copied. A feature far from zero compared with its spread
     is shifted: offsets carry no information here, but would cost digits. Such a sparse matrix gets a second array of
     values.
+    With scikit-learn's ``array_api_dispatch``, a dense X of another array library (PyTorch, CuPy) is learnt from in
+    its namespace and on its device. y may be there as well; `fit_pairs` and kernels of all rows are for NumPy.
     A dense X with at most 500 rows and at least ten times as many features is replaced by the inner products of its
     rows: O(n_features m^2) once, then O(m^2) per iteration. With `positive`, these are taken over the features with
     positive weight. An iteration is then a set of such features, of which there are few; `max_iter` bounds these, and
@@ -150,6 +154,7 @@ class RankSVM(SVMRanker):
 
     __metadata_request__fit = {"qid": True, "observed": True}  # noqa: RUF012 - read by scikit-learn, never changed
 
+    _any_namespace = True
     _unformed = (RowStore, KroneckerRows)
 
     def __init__(
@@ -216,18 +221,19 @@ class RankSVM(SVMRanker):
         y, qid = with_labels(X, y, qid)
         X, qid, noted = self._check_rows(X, qid)
         self._require_target(y)
+        require_beside(X, y, "X and y")
         rows = check_rows(y, qid, sample_weight, X.shape[0], observed)
         del y  # those of a store were read for the pairs only
-        pairs, n_pairs = self._pairs_of(rows)
+        pairs, n_pairs = self._pairs_of(rows, X)
         queries = rows.queries
         del rows, qid
         return self._train(X, pairs, queries, noted, n_pairs_=n_pairs)
 
-    def _pairs_of(self, rows: CheckedRows) -> tuple[UtilityPairs, int | float]:
-        """Return the pairs of rows, and their number or total weight."""
+    def _pairs_of(self, rows: CheckedRows, X: Any) -> tuple[UtilityPairs | ArrayPairs, int | float]:
+        """Return the pairs of rows, counted where X is, and their number or total weight."""
         # With query_weighting="query", multiplying all weights of a query by a constant changes nothing.
         weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
-        pairs = UtilityPairs.of_checked(rows._replace(weights=weights), self.n_jobs)
+        pairs = pairs_beside(X, rows._replace(weights=weights), self.n_jobs)
         return pairs, pairs.n_pairs if weights is None else total_weight(pairs.pairs_per_query, unit, power=2)
 
     def fit_pairs(
@@ -267,6 +273,7 @@ class RankSVM(SVMRanker):
         if isinstance(X, RowStore):  # it has utilities, and queries that pairs might not respect
             refuse(X)
         X, qid, noted = self._check_rows(X, qid)
+        refuse_arrays(X, "fit_pairs")
         queries, _ = encode_queries(qid, X.shape[0])
         given = check_preferences(pairs, X.shape[0], weight, queries)
         preferences, n_pairs = scaled_preferences(given, self.query_weighting)
@@ -365,7 +372,7 @@ class RankSVM(SVMRanker):
         return self
 
     def _last_solution(self, n_features: int) -> NDArray[np.float64] | None:
-        last = getattr(self, "coef_", None)
+        last = to_host(getattr(self, "coef_", None))
         return last if self.warm_start and last is not None and len(last) == n_features else None
 
 

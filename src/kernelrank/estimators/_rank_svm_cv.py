@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from kernelrank._query_ids import encode_queries
 from kernelrank._refit import refit
-from kernelrank._validation import check_rows, scale_weights
+from kernelrank._validation import check_rows, refuse_arrays, require_beside, scale_weights
 from kernelrank._warnings import warn
 from kernelrank.estimators._alphas import warn_at_end
 from kernelrank.estimators._cv_tasks import CVTask, PreferenceTask, UtilityTask
@@ -136,6 +136,8 @@ class RankSVMCV(SVMRanker):
     (:meth:`kernelrank.NystromMap.without`); parameters of the kernel that depend on data are those of all rows.
     Memory beyond X, or the features that a kernel makes: about 170 bytes per row (210 with queries), whatever the
     number of folds, and vectors of features as for :class:`~kernelrank.RankSVM`, with one more for each fold.
+    Dense arrays of other libraries are learnt from as by :class:`~kernelrank.RankSVM`; `coef_path_` and `scores_` are
+    of NumPy.
 
     Examples
     --------
@@ -158,6 +160,7 @@ class RankSVMCV(SVMRanker):
 
     __metadata_request__fit = {"qid": True, "groups": True, "observed": True}  # noqa: RUF012 - as in RankSVM
 
+    _any_namespace = True
     _unformed = (KroneckerRows,)
 
     def __init__(
@@ -231,12 +234,13 @@ class RankSVMCV(SVMRanker):
         require_linear_if_positive(self)
         scorer = self._scorer()  # a name that is wrong is wrong now
         self._require_target(y)
+        require_beside(X, y, "X and y")
         rows = check_rows(y, qid, sample_weight, X.shape[0], observed)
         if rows.observed is not None:
             scorer.require_observed()
         weights, unit = scale_weights(rows.weights, rows.queries if self.query_weighting == "query" else None)
         folds = make_folds(self.cv, rows.y, rows.queries, groups_for(self.cv, X, groups, qid), self.random_state)
-        task = UtilityTask(rows._replace(weights=weights), rows.weights, folds, scorer, self.n_jobs)
+        task = UtilityTask(rows._replace(weights=weights), rows.weights, folds, scorer, self.n_jobs, beside=X)
         return self._choose(X, task, noted, None if weights is None else partial(total_weight, unit=unit, power=2))
 
     def fit_pairs(
@@ -296,6 +300,7 @@ class RankSVMCV(SVMRanker):
                 f"scoring is for utilities: fit_pairs scores by pairs in the right order, got {self.scoring!r}."
             )
         X, qid, noted = self._check_rows(X, qid)
+        refuse_arrays(X, "fit_pairs")
         require_linear_if_positive(self)
         m = X.shape[0]
         queries, _ = encode_queries(qid, m)

@@ -23,6 +23,7 @@ from kernelrank._validation import (
     as_array,
     check_features,
     check_vector,
+    require_place,
     separate_qid,
     warn_of_missing_observed,
     warn_of_missing_queries,
@@ -127,10 +128,12 @@ class SVMPredictor(Predictor):
     random_state: Any
     verbose: Any
 
-    def _evaluate(self, X: Any) -> NDArray[np.float64]:
-        if "dual_coef_" in self.__dict__:
-            return np.asarray(predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), self.dual_coef_))
-        return np.asarray(multiply(X, self.coef_))
+    def _evaluate(self, X: Any) -> Array:
+        weights = self.coef_ if (linear := "dual_coef_" not in self.__dict__) else self.dual_coef_
+        require_place(self, X, weights, [name for name in ("predict", "decision_function") if hasattr(self, name)])
+        if linear:
+            return multiply(X, weights)
+        return predict_with_kernel(self.kernel_, X, getattr(self, "basis_", None), weights)
 
     def _represent(
         self, X: Any, queries: NDArray[np.int32] | None = None, chosen: dict[str, Any] | None = None
@@ -247,16 +250,17 @@ class Ranker(Predictor):
             If the model was fitted to censored utilities, and it is not said which of these are observed.
         """
         _, qid = separate_qid(X, qid)
-        scores = to_host(self.predict(X))
+        scores = self.predict(X)
         y, observed = separate_observed(y, observed)
-        targets = check_vector(y, "y", len(scores)) if scores.ndim == 1 else check_outputs(y, *scores.shape)
+        single = scores.ndim == 1
+        targets = check_vector(y, "y", scores.shape[0]) if single else check_outputs(y, *scores.shape)
         if qid is None:
             warn_of_missing_queries(self)
         if observed is None:
             warn_of_missing_observed(self)
         options: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight, "observed": observed}
         options["n_jobs"] = getattr(self, "n_jobs", None)
-        columns = zip(np.atleast_2d(targets.T), np.atleast_2d(scores.T), strict=True)
+        columns = [(targets, scores)] if single else list(zip(targets.T, to_host(scores).T, strict=True))
         return float(np.mean([concordance_index(t, s, **options) for t, s in columns]))
 
 

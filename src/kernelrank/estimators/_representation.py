@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._arrays import is_foreign, like, place, take, to_host
 from kernelrank._memory import require_memory
 from kernelrank._unformed import UnformedRows
 from kernelrank.estimators._span_of_rows import SpanOfRows, is_wide
@@ -64,30 +65,39 @@ class Representation:
         return make_solver(self.products, pairs, **options)
 
     def coefficients(self, w: Vector) -> Vector:
-        """Return the weights of the features, or of the basis rows' kernels."""
+        """Return the weights of the features, or of the basis rows' kernels, as a NumPy array."""
         if self.kernel is None:
             return w if self.span is None else self.span.combine(w[: self.products.n_rows])
-        return w[: self.products.n_rows] if self.nystrom is None else np.asarray(self.nystrom.coefficients(w))
+        if self.nystrom is None:
+            return w[: self.products.n_rows]
+        return np.asarray(to_host(self.nystrom.coefficients(like(w, self.nystrom.whitening_))))
 
     def without(self, held_out: Rows) -> Representation:
         """Remove the feature directions of held-out basis rows; without a reduced set there are none to remove."""
         if self.nystrom is None:
             return self
-        return replace(self, products=restrict(self.products, self.nystrom.without(held_out).restrict))
+        nystrom = self.nystrom.without(held_out)
+
+        def project(w: Vector) -> Vector:
+            return np.asarray(to_host(nystrom.restrict(like(w, nystrom.whitening_))))
+
+        return replace(self, products=restrict(self.products, project))
 
     def attributes(self, X: Any, w: Vector) -> dict[str, Any]:
         """Return the attributes that a fitted estimator has for its solution; X are the rows of the fit."""
+        weights = self.coefficients(w)
         if self.kernel is None:
-            return {"coef_": self.coefficients(w)}
-        found: dict[str, Any] = {"kernel_": self.kernel, "dual_coef_": self.coefficients(w)}
+            return {"coef_": like(weights, X)}
+        found: dict[str, Any] = {"kernel_": self.kernel}
         if self.basis is not None:
             found["basis_indices_"] = self.basis
         if not isinstance(self.kernel, Precomputed):
-            found["basis_"] = X.copy() if self.basis is None else X[self.basis]
+            found["basis_"] = X.copy() if self.basis is None else take(X, self.basis)
         elif self.basis is not None:  # the columns of its matrix stand for the basis
-            found["dual_coef_"] = np.zeros(X.shape[1])
-            found["dual_coef_"][self.basis] = self.coefficients(w)
-        return found
+            by_column = np.zeros(X.shape[1])
+            by_column[self.basis] = weights
+            weights = by_column
+        return {**found, "dual_coef_": like(weights, X)}
 
 
 def represent(
@@ -130,6 +140,11 @@ def represent(
 
 def _all_functions(X: Any, kernel: Kernel, basis: Rows | None, n_threads: int) -> Representation:
     m = X.shape[0]
+    if is_foreign(X):
+        raise ValueError(
+            f"A kernel with all rows is for NumPy arrays and sparse matrices, got {place(X)}: set n_basis to less than"
+            f" the number of rows, {m}, or convert X to NumPy."
+        )
     if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
         raise ValueError(f"A kernel matrix to be fitted to is square, but X has shape {X.shape}.")
     require_memory(8.0 * m * m * (1 if kernel.semidefinite else 2), f"The kernel matrix of {m} rows", "Use n_basis.")

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank._arrays import GroupSums, slices
+from kernelrank._arrays import GroupSums, is_foreign, slices
 from kernelrank._dense import multiply, multiply_transposed
 
 Vector = NDArray[np.float64]
@@ -27,9 +27,9 @@ _BLOCK_ELEMENTS = 1 << 20  # of a block of columns
 
 
 def is_wide(X: Any) -> bool:
-    """Return whether a matrix is dense, and so wide that its inner products are worth computing."""
+    """Return whether a matrix is dense, of NumPy, and so wide that its inner products are worth computing."""
     m, n = X.shape
-    return not sp.issparse(X) and m <= _MOST_ROWS and n >= _COLUMNS_PER_ROW * m
+    return not (sp.issparse(X) or is_foreign(X)) and m <= _MOST_ROWS and n >= _COLUMNS_PER_ROW * m
 
 
 class SpanOfRows:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from kernelrank._arrays import spread
 from kernelrank._dense import dot
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.pairs import Pairs
@@ -78,13 +80,13 @@ class SmoothLoss(Loss, Protocol):
 
 def rounding_of(scores: Vector) -> float:
     """Return a bound on the rounding of score differences, 0 if it is negligible beside a margin of 1."""
-    spread = _spread(scores)
-    return float(np.finfo(np.float64).eps) * spread if _WIDEST < spread < np.inf else 0.0
+    width = _spread(scores)
+    return float(np.finfo(np.float64).eps) * width if _WIDEST < width < np.inf else 0.0
 
 
 def _spread(scores: Vector) -> float:
     with np.errstate(over="ignore", invalid="ignore"):  # infinite scores are handled by the caller
-        return float(np.ptp(scores))
+        return spread(scores)
 
 
 def normaliser(pairs: Pairs, query_weighting: QueryWeighting) -> float:
@@ -116,7 +118,8 @@ class _PairwiseLoss:
                 raise NoComparablePairsError(no_pairs(pairs.n_rows, censored=pairs.censored))
         self._violated = pairs.violated()
         self._weighted = np.asarray(pairs.pairs_per_query).dtype.kind == "f"
-        self._scale = scale_of_queries(np.asarray(pairs.pairs_per_query, dtype=np.float64), query_weighting, total)
+        totals = np.asarray(pairs.pairs_per_query, dtype=np.float64)
+        self._scale = self._violated.factors(scale_of_queries(totals, query_weighting, total))
 
 
 def scale_of_queries(totals: Vector, query_weighting: QueryWeighting, total: float) -> Vector:
@@ -249,15 +252,15 @@ class PairwiseSquaredHinge(_PairwiseLoss):
     def _add_laplacian(self, scores: Vector, g: Vector) -> float:
         """Add L p / N to g in place, and return p . L p / N."""
         self.rounding = 0.0
-        spread = _spread(scores)
-        if not _WIDE < spread < np.inf:
+        width = _spread(scores)
+        if not _WIDE < width < np.inf:
             _, square = self._violated.multiply(scores, self._scale, add_to=g)
             return dot(self._scale, square)
         # The violated pairs may be close together and far from other rows, so that differences would cancel. Sums of
         # integers are exact, and the remainders are small; weights are not integers.
         if self._weighted:
-            self.rounding = 4.0 * float(np.finfo(np.float64).eps * spread**2)
-        whole = np.rint(scores)
+            self.rounding = 4.0 * float(np.finfo(np.float64).eps * width**2)
+        whole = array_namespace(scores).round(scores)
         rest = scores - whole
         product, square = self._violated.multiply(whole, self._scale)
         g += product

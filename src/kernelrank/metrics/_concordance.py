@@ -8,11 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank._rules import SHARE
-from kernelrank._validation import CheckedRows, check_rows, check_vector, scale_weights
+from kernelrank._validation import (
+    CheckedRows,
+    check_rows,
+    check_vector,
+    check_vector_in_place,
+    require_beside,
+    scale_weights,
+)
 from kernelrank.exceptions import NoComparablePairsError
 from kernelrank.metrics._censoring import lower_weights
 from kernelrank.metrics._queries import UNDEFINED, Summary, Undefined, comparable_pair, ratio, summarise
 from kernelrank.pairs import UtilityPairs
+from kernelrank.pairs._array_pairs import pairs_beside
 
 _Counts = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -88,7 +96,9 @@ def concordance_index(
 
     Notes
     -----
-    Pairs are counted exactly, as integers unless there are weights, in O(m log m).
+    Pairs are counted exactly, as integers unless there are weights, in O(m log m). With scikit-learn's
+    ``array_api_dispatch``, scores of another array library (PyTorch, CuPy) are sorted and counted on their device,
+    unless there are weights or a `truncation`.
 
     Without queries and truncation it is Harrell's concordance index of survival analysis. It equals
     ``lifelines.utils.concordance_index`` of times and scores, and scikit-survival's ``concordance_index_censored`` of
@@ -287,11 +297,15 @@ def _compare(
 ) -> tuple[_Counts, str]:
     """Count the concordant, discordant and tied pairs of each query, or sum their weights; name what is counted."""
     rows = check_rows(y_true, qid, sample_weight, None, observed, name="y_true")
-    scores = check_vector(y_score, "y_score", len(rows.y))
+    # Arrays of other libraries are counted where they are, if the totals of queries are integers.
+    plain = rows.weights is None and truncation is None
+    require_beside(y_score, y_true, "y_score and y_true")
+    scores = (check_vector_in_place if plain else check_vector)(y_score, "y_score", len(rows.y))
     # Results are shares of the pairs of a query, so its weights may be multiplied by any factor: none underflows.
     weights, _ = scale_weights(rows.weights, rows.queries)
-    pairs = UtilityPairs.of_checked(rows._replace(weights=weights), n_jobs)
+    pairs = pairs_beside(scores, rows._replace(weights=weights), n_jobs)
     if truncation is not None:
+        assert isinstance(pairs, UtilityPairs)
         counts = _compare_truncated(pairs, rows, scores, truncation)
         return counts, "pair of rows whose order is known before the truncation"
     # With margin 0 a pair is violated when the better row has the strictly lower score.

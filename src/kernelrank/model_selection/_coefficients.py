@@ -11,6 +11,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from kernelrank._arrays import to_host
 from kernelrank._query_ids import encode_queries
 from kernelrank._rules import ESTIMATOR, N_JOBS, RANDOM_STATE
 from kernelrank._validation import check_vector, count_rows, separate_qid
@@ -149,7 +150,7 @@ def _fit_coef(
     model = clone(estimator)
     model.fit(take_rows(X, rows), take_rows(y, rows), **take_params(params, rows))
     *steps, (_, last) = model.steps if hasattr(model, "steps") else [("", model)]
-    coef = np.asarray(getattr(last, "coef_", np.nan), dtype=np.float64)
+    coef = np.asarray(to_host(getattr(last, "coef_", np.nan)), dtype=np.float64)
     if coef.ndim != 1:
         raise TypeError(
             f"estimator must have a vector coef_ after fit, as linear models with one output have; {last!r} has none."

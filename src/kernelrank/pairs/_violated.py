@@ -17,14 +17,30 @@ class Pairs(Protocol):
     censored: bool  # whether some utilities are not observed
     pairs_per_query: NDArray[Any]
 
-    def violated(self) -> ViolatedPairs:
+    def violated(self) -> Violated:
         """Return the violated pairs for a loss.
 
         Returns
         -------
-        ViolatedPairs
+        Violated
             Pairs to be evaluated for many score vectors.
         """
+
+
+class Violated(Protocol):
+    """Interface of `ViolatedPairs` to a loss; sums per query may come in parts, as many as there are factors."""
+
+    def factors(self, scale: Vector) -> Vector:
+        """Return factors of queries in the form that the other methods take."""
+
+    def count(self, scores: Vector, scale: Vector, out: Vector | None = None) -> tuple[Vector, Vector, Vector]:
+        """Count the violated pairs."""
+
+    def multiply(self, v: Vector, scale: Vector, add_to: Vector | None = None) -> tuple[Vector, Vector]:
+        """Multiply a vector with L."""
+
+    def degrees(self, scale: Vector) -> Vector:
+        """Return the diagonal of L, times the factors."""
 
 
 class ViolatedPairs:
@@ -48,6 +64,21 @@ class ViolatedPairs:
 
     def __init__(self, core: Any, n_rows: int, n_queries: int, n_threads: int) -> None:
         self._core, self._n_rows, self._n_queries, self._n_threads = core, n_rows, n_queries, n_threads
+
+    def factors(self, scale: Vector) -> Vector:
+        """Return factors of queries in the form that the other methods take, which is this one.
+
+        Parameters
+        ----------
+        scale : ndarray of shape (n_queries,)
+            Factor of each query.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            The same.
+        """
+        return scale
 
     def count(self, scores: Vector, scale: Vector, out: Vector | None = None) -> tuple[Vector, Vector, Vector]:
         """Count the violated pairs.

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank._arrays import to_host
 from kernelrank._rules import COUNT, ESTIMATOR, NONE, PATH, TEXT
 from kernelrank.estimators import RankSVM
 from kernelrank.exceptions import ModelFormatError
@@ -122,8 +123,8 @@ def _expand(model: Any) -> tuple[dict[str, int | float], list[float], Any]:
     """Return the kernel in SVM^light's terms, the coefficients of the support vectors, and the support vectors."""
     is_linear = hasattr(model, "coef_")
     kernel = svmlight_parameters(Linear() if is_linear else getattr(model, "kernel_", None))
-    weights: Any = getattr(model, "coef_" if is_linear else "dual_coef_", None)
-    basis = [weights] if is_linear else getattr(model, "basis_", None)
+    weights: Any = to_host(getattr(model, "coef_" if is_linear else "dual_coef_", None))
+    basis = [weights] if is_linear else to_host(getattr(model, "basis_", None))
     if kernel is None or basis is None or np.ndim(weights) != 1 or not np.isfinite(weights).all():
         raise ValueError(
             "Only models of one output, linear or with a Gaussian or polynomial kernel, with finite weights, can be"

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelrank._arrays import slices
+from kernelrank._arrays import slices, take, take_both, to_host
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -231,10 +231,10 @@ def _dense_columns(X: NDArray[Any], first: NDArray[np.int32]) -> _Found:
 
 def _sampled_columns(X: NDArray[Any], first: NDArray[np.int32], some: NDArray[np.intp]) -> _Found:
     """Find columns to be shifted, and constant columns, with `some` as the sample of rows."""
-    sample = np.asarray(X[some], np.float64)
+    sample = np.asarray(to_host(take(X, some)), np.float64)
     shift = _shift(sample)
     with np.errstate(over="ignore", invalid="ignore"):
-        inside = np.abs(sample - X[first[some]]).mean(axis=0)
+        inside = np.abs(sample - to_host(take(X, first[some]))).mean(axis=0)
         size = np.abs(sample - shift).mean(axis=0)
         suspects = np.flatnonzero(inside == 0)
         constant = _constant_columns(X, first, suspects)
@@ -259,21 +259,28 @@ def _are_far(distance: Vector, spread: Vector) -> NDArray[np.bool_]:
 
 def _constant_columns(X: NDArray[Any], first: NDArray[np.int32], columns: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return those columns in which no row differs from the first of its query."""
-    for rows in slices(len(X), _SEARCH_ELEMENTS // max(1, len(columns))):
+    for rows in slices(X.shape[0], _SEARCH_ELEMENTS // max(1, len(columns))):
         if len(columns) == 0:
             break
-        columns = columns[(X[rows, columns] == X[first[rows][:, None], columns]).all(axis=0)]
+        values, firsts = _with_first(X, rows, first, columns)
+        columns = columns[(values == firsts).all(axis=0)]
     return columns
 
 
 def _differences(X: NDArray[Any], first: NDArray[np.int32], columns: NDArray[np.intp]) -> Vector:
     """Return the mean difference of rows from the first of their query, over rows that differ from it."""
     total, n_different = np.zeros(len(columns)), np.zeros(len(columns), np.intp)
-    for rows in slices(len(X) if len(columns) else 0, _SEARCH_ELEMENTS // max(1, len(columns))):
-        found = np.abs(np.subtract(X[rows, columns], X[first[rows][:, None], columns], dtype=np.float64))
+    for rows in slices(X.shape[0] if len(columns) else 0, _SEARCH_ELEMENTS // max(1, len(columns))):
+        values, firsts = _with_first(X, rows, first, columns)
+        found = np.abs(np.subtract(values, firsts, dtype=np.float64))
         total += found.sum(axis=0)
         n_different += np.count_nonzero(found, axis=0)
     return total / np.maximum(n_different, 1)
+
+
+def _with_first(X: Any, rows: slice, first: NDArray[np.int32], columns: Indices) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return some columns of rows, and of the first rows of their queries, as NumPy arrays."""
+    return to_host(take(X[rows, :], columns, axis=1)), to_host(take_both(X, first[rows], columns))
 
 
 def full_columns(X: Any) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank._arrays import all_finite, spread
 from kernelrank._dense import dot
 from kernelrank.losses import Loss, Risk, SmoothLoss
 from kernelrank.solvers._products import Products
@@ -222,7 +223,7 @@ class LinearOracle:
         self.n_products = self.n_evaluations = 0
         self._row_norm: float | None = None  # root mean square of the norms of the rows, computed when needed
 
-    def zeros(self) -> Vector:
+    def zeros(self) -> Any:
         """Return the scores of w = 0.
 
         Returns
@@ -230,7 +231,7 @@ class LinearOracle:
         ndarray of shape (n_rows,)
             Scores of the rows, all zero.
         """
-        return np.zeros(self.n_rows)
+        return self._products.zeros()
 
     def scores(self, w: Vector) -> Vector:
         """Compute X w: one product with X.
@@ -291,7 +292,7 @@ class LinearOracle:
         float
             The difference.
         """
-        return float(scores.max() - scores.min())
+        return spread(scores)
 
     def risk(self, scores: Vector) -> Risk:
         """Compute value and plane of the loss at `scores`: one counting pass, no product.
@@ -389,7 +390,7 @@ class LinearOracle:
             return 0.0
         if self._row_norm is None:
             self.n_products += 1
-            squares = self._products.squares(np.full(self.n_rows, 1.0 / self.n_rows))
+            squares = self._products.squares(self._products.zeros() + 1.0 / self.n_rows)
             self._row_norm = float(np.sqrt(squares.sum()))
         return rounding_of_rows(self._row_norm, alpha, norms)
 
@@ -455,7 +456,7 @@ def squared_norm(oracle: Oracle, w: Vector) -> float:
 
 def finite(values: T) -> T:
     """Return the values, or raise ValueError if one of them is infinite or NaN."""
-    if not np.isfinite(values).all():
+    if not all_finite(values):
         raise ValueError(
             "The computation leaves the range of float64: the features are too large, or alpha is too small for them."
             " Rescale the features, for example with sklearn.preprocessing.StandardScaler."

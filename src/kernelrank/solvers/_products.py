@@ -9,14 +9,16 @@ Columns far from zero are shifted, and columns that are constant in every query 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from kernelrank._arrays import Array, in_double, is_foreign, like, row_blocks, take, to_host
 from kernelrank._core import gather_product, multiply_columns, multiply_rows, scatter_product
 from kernelrank._dense import contiguous, inner, readable
 from kernelrank.solvers._columns import Columns, find_columns, first_rows, shift_full_columns
@@ -50,6 +52,16 @@ class Products:
     forward: Callable[..., Vector]
     backward: Callable[[Vector], Vector]
     squares: Callable[[Vector], Vector]
+
+    def zeros(self) -> Any:
+        """Return a vector of zeros where vectors with one element per row are.
+
+        Returns
+        -------
+        vector of rows
+            Zeros.
+        """
+        return np.zeros(self.n_rows)
 
     def inner(self, u: Vector, v: Vector) -> Any:
         """Return the inner product of two weight vectors; `u` may hold one per row.
@@ -99,8 +111,35 @@ class Products:
         ndarray of shape (n_columns,)
             The diagonal.
         """
-        mean = self.backward(d) / d.sum()
-        return np.asarray(np.maximum(self.squares(d) - d.sum() * mean**2, 0.0))
+        total = float(array_namespace(d).sum(d))
+        mean = self.backward(d) / total
+        return np.asarray(np.maximum(self.squares(d) - total * mean**2, 0.0))
+
+
+@dataclass(frozen=True)
+class ArrayProducts(Products):
+    """Products with a matrix of another library than NumPy.
+
+    Vectors with one element per row are in its namespace and on its device; weights of features are NumPy's.
+
+    Attributes
+    ----------
+    matrix : array of shape (n_rows, n_columns)
+        The matrix.
+    """
+
+    matrix: Array
+
+    def zeros(self) -> Array:
+        """Return a vector of zeros where vectors with one element per row are.
+
+        Returns
+        -------
+        vector of rows
+            Zeros.
+        """
+        xp = array_namespace(self.matrix)
+        return xp.zeros(self.n_rows, dtype=xp.float64, device=device(self.matrix))
 
 
 def make_products(
@@ -108,12 +147,14 @@ def make_products(
 ) -> Products:
     """Prepare the products with a dense matrix, or a CSR or CSC matrix in canonical form, of float32 or float64.
 
+    A dense matrix of another library is multiplied on its device.
+
     `queries` tells which rows are compared with each other; without it all are. `columns` are those of
     ``inspect_columns`` or :func:`~kernelrank.solvers.find_common_columns`, if they are known already.
 
     Parameters
     ----------
-    X : {ndarray, CSR matrix, CSC matrix} of shape (n_rows, n_columns)
+    X : {ndarray, CSR matrix, CSC matrix, array} of shape (n_rows, n_columns)
         Matrix of float32 or float64; a sparse one in canonical form.
     n_threads : int, default=1
         Number of threads.
@@ -128,8 +169,10 @@ def make_products(
         The products.
     """
     X, first = _readable(X), first_rows(queries, X.shape[0])
-    multiply = _sparse_products if sp.issparse(X) else _dense_products
-    return multiply(X, n_threads, first, _inspect(X, n_threads, queries, first) if columns is None else columns)
+    columns = _inspect(X, n_threads, queries, first) if columns is None else columns
+    if is_foreign(X):
+        return _array_products(X, first, columns)
+    return (_sparse_products if sp.issparse(X) else _dense_products)(X, n_threads, first, columns)
 
 
 def inspect_columns(X: Any, n_threads: int = 1, queries: NDArray[np.int32] | None = None) -> Columns:
@@ -148,7 +191,7 @@ def _inspect(X: Any, n_threads: int, queries: NDArray[np.int32] | None, first: N
 def _readable(X: Any) -> Any:
     """Return a matrix in the layout of the compiled products."""
     if not sp.issparse(X):
-        return readable(np.asarray(X))
+        return X if is_foreign(X) else readable(np.asarray(X))
     stored = X.indptr[-1]  # the arrays may be longer
     parts = (X.data[:stored], X.indices[:stored], X.indptr)
     X = type(X)(tuple(map(np.ascontiguousarray, parts)), shape=X.shape)
@@ -201,6 +244,38 @@ def _dense_products(X: NDArray[Any], n_threads: int, first: NDArray[np.int32], c
         return backward(d, squared=True)
 
     return Products(m, n, forward, backward, squares)
+
+
+def _array_products(X: Array, first: NDArray[np.int32], columns: Columns) -> ArrayProducts:
+    xp, (m, n) = array_namespace(X), X.shape
+    shift = like(np.where(columns.drifts, 0.0, columns.shift), X)
+    drifts = like(columns.drifts.astype(np.float64), X)
+
+    def block(rows: slice) -> Array:
+        """Return rows in float64, with their columns shifted."""
+        found = in_double(X[rows, :])
+        found = found - shift if columns.shifts else found
+        return found - in_double(take(X, first[rows])) * drifts if columns.drifts.any() else found
+
+    # What is neither converted nor shifted is multiplied at once.
+    blocks = [slice(0, m)] if X.dtype == xp.float64 and not columns.shifts else list(row_blocks(X))
+
+    def forward(w: Vector) -> Array:
+        weights = like(contiguous(w), X)
+        return xp.concat([block(rows) @ weights for rows in blocks])
+
+    def backward(g: Array) -> Vector:
+        return sums(lambda rows: block(rows).T @ g[rows], blocks)
+
+    def squares(d: Array) -> Vector:
+        return sums(lambda rows: (block(rows) ** 2).T @ d[rows], row_blocks(X))
+
+    def sums(part: Callable[[slice], Array], parts: Iterable[slice]) -> Vector:
+        total = np.array(to_host(sum(map(part, parts), xp.zeros(n, dtype=xp.float64, device=device(X)))))
+        total[columns.constant] = 0.0
+        return total
+
+    return ArrayProducts(m, n, forward, backward, squares, X)
 
 
 def _sparse_products(X: Any, n_threads: int, first: NDArray[np.int32], columns: Columns) -> Products:
