@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from ctrl_c import interrupt
 
+LONG = pytest.mark.slow  # each case waits for seconds; the others cover every value of every parameter
+
 COMMON = """
 import signal, sys, time
 import numpy as np
@@ -39,8 +41,10 @@ def seconds_to_return(script, delay=1.0):
     return seconds
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("weighted", "n_jobs"),
+    [(False, 1), (True, 2), *(pytest.param(*case, marks=LONG) for case in [(False, 2), (True, 1)])],
+)
 def test_a_quadratic_count_is_cut_short(n_jobs, weighted):
     """A single call takes minutes: only the flag in the core can end it."""
     script = f"""
@@ -76,8 +80,14 @@ def test_a_red_black_tree_is_cut_short(clusters):
     assert seconds_to_return(script, delay=1.5) < 1
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("sparse", "loss"),
+    [
+        (False, "hinge"),
+        (True, "squared_hinge"),
+        *(pytest.param(*case, marks=LONG) for case in [(False, "squared_hinge"), (True, "hinge")]),
+    ],
+)
 def test_a_fit_is_cut_short_and_can_be_repeated(sparse, loss):
     script = f"""
     import scipy.sparse as sp

@@ -4,7 +4,15 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import numpy as np
+from covering import PROFILE
 from distributed import Client, LocalCluster
+
+
+@pytest.fixture(params=range(1 if PROFILE == "fast" else 3))
+def rng(request):
+    """Return a generator; these tests take long, and few of them depend on the seed."""
+    return np.random.default_rng(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -41,10 +41,10 @@ def boxes(texts):
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["own figure", "given axes"])
-@pytest.mark.parametrize("n", [4, 13, 20, 60])
-def test_names_and_values_of_bars_do_not_overlap(rng, monkeypatch, own, n):
+@pytest.mark.parametrize("n", [4, 13, 60])
+def test_names_and_values_of_bars_do_not_overlap(monkeypatch, own, n):
     monkeypatch.setattr("matplotlib.pyplot.subplots", lambda figsize: (None, Figure(figsize).subplots()))
-    display = QueryBreakdownDisplay([f"query {k}" for k in range(n)], rng.random(n), max_bars=60)
+    display = QueryBreakdownDisplay([f"query {k}" for k in range(n)], np.linspace(0, 1, n), max_bars=60)
     ax = display.plot(ax=None if own else Figure((6, 4), dpi=300).subplots()).ax_
     for texts in (ax.get_yticklabels(), ax.texts):
         found = boxes(texts)
