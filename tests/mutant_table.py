@@ -463,7 +463,7 @@ MUTANTS = {
             ("w * (gradient - alpha * w), gradient**2 / (4 * alpha))", "0.0, gradient**2 / (4 * alpha))"),
             ("2 * self._oracle.rounding + self._hidden", "self._hidden"),
             ("held |= (w + step == 0) & (move < 0)", "held |= False"),
-            ("norm <= tol * self._first_norm and max(", "max("),
+            ("norm <= max(tol * self._first_norm, noise) and max(", "max("),
             (
                 "coarse = min(max(np.sqrt(norm / self._first_norm), _FINEST), _COARSEST) * norm",
                 "coarse = _COARSEST * norm",

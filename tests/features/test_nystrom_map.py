@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from array_checks import run_with_host_attributes
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -198,3 +199,12 @@ def test_features_of_another_map(rng, monkeypatch):
     monkeypatch.setattr("kernelrank.features._nystrom_map._IN_CACHE", 15)
     np.testing.assert_allclose(smaller.restrict(features), whole, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(smaller.restrict(features[0]), whole[0], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_fold_of_the_same_seed_holds_out_the_whole_basis(seed):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    basis = NystromMap(n_basis=30, random_state=seed).fit(X).basis_indices_
+    held_out = [np.isin(basis, fold).mean() for _, fold in KFold(4, shuffle=True, random_state=seed).split(X)]
+    assert min(held_out) > 0.05
+    assert max(held_out) < 0.55

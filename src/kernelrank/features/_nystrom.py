@@ -40,7 +40,10 @@ def draw_order(m: int, n_basis: Any, random_state: Any) -> Rows:
     ndarray of shape (m,)
         A permutation of the rows.
     """
-    order: Rows = check_random_state(random_state).permutation(m)
+    # A generator of its own: shuffled folds of the same seed are the first m / k rows of its first permutation, and one
+    # of them would hold out all basis rows.
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    order: Rows = check_random_state(int(seed)).permutation(m)
     return order
 
 

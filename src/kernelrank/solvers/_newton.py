@@ -48,6 +48,7 @@ _COARSEST, _FINEST = 0.5, 0.1  # error of a direction, relative to the gradient
 _FINAL_ERROR = 0.5  # of the gradient to be reached: a smaller one would not show
 _MOST_FACES = 10  # sets of features at zero that are tried in one step
 _MOST_RISES = 3  # sets in a row that do not lower the model: they may go round in circles
+_EPS = float(np.finfo(np.float64).eps)
 _SMALLEST = float(np.finfo(np.float64).tiny)
 _NEGLIGIBLE = 1e-9  # error of scores, compared with a margin of 1
 _MOST_IDLE = 3  # iterations without a smaller objective: float64 is exhausted
@@ -123,6 +124,8 @@ class Newton:
         if self._at.objective(alpha) > self._value_at_zero or self._first_norm == 0:
             self._move_to(evaluate(self._oracle, np.zeros_like(self._at.w)))
         self._extrapolate(alpha)
+        # Where no solution is better than zero by more than rounding, the gradient at zero may be nothing but noise.
+        noise = self._first_norm if self._first_norm**2 <= 4 * alpha * _EPS * self._value_at_zero else 0.0
         lower, idle, relaxed, converged = 0.0, 0, 0, False
         for iteration in range(max_iter):
             objective, gradient = self._at.objective(alpha), self._slope + 2 * alpha * self._at.w
@@ -134,7 +137,7 @@ class Newton:
             log.add(objective, lower, goal)
             # A solution of zero may meet tol, but orders nothing: take at least one step, unless there is none to take.
             # The objective is rounded as well.
-            small = norm <= tol * self._first_norm and max(objective - lower, rounding) <= goal
+            small = norm <= max(tol * self._first_norm, noise) and max(objective - lower, rounding) <= goal
             converged = small and bool(self._at.w.any() or norm == 0)
             if idle == _MOST_IDLE and self._positive and relaxed < _MOST_RELAXED:
                 self._relax(alpha, tol)
