@@ -76,6 +76,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_sidebars = {"docs/index": [], "docs/getting-started": []}
 html_copy_source = html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "kernelrank"},
     "navbar_align": "left",
