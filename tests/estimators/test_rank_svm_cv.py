@@ -10,8 +10,9 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, Shuffle
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RankSVM, RankSVMCV
+from kernelrank import NystromMap, RankSVM, RankSVMCV
 from kernelrank.exceptions import ConvergenceWarning, NoComparablePairsError
+from kernelrank.kernels import Gaussian
 from kernelrank.losses import PairwiseHinge, PairwiseSquaredHinge
 from kernelrank.metrics import concordance_index, make_ranking_scorer, ndcg
 from kernelrank.pairs import UtilityPairs
@@ -401,3 +402,17 @@ def test_given_pairs_of_tiny_weights_count_by_query(rng):
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
     np.testing.assert_array_equal(models[0].scores_, models[1].scores_)
     assert models[1].n_pairs_ == pytest.approx(225.0)
+
+
+def test_a_fold_without_basis_rows_has_converged():
+    # What is left of its features is rounding: the gradient at zero is noise, and no step makes it much smaller.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)) + 3
+    y = np.round(X[:, 0] + rng.normal(size=200), 1)
+    kernel = Gaussian(0.1)
+    basis = NystromMap(kernel, n_basis=20).fit(X).basis_indices_
+    others = np.setdiff1d(np.arange(200), basis)
+    held_out = np.concatenate([basis, others[:50]])
+    model = RankSVMCV([1.0, 0.1, 0.01], cv=[(others[50:], held_out)], loss="squared_hinge", kernel=kernel, n_basis=20)
+    model.fit(X, y)  # warns of nothing
+    np.testing.assert_array_equal(model.basis_indices_, basis)
